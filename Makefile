@@ -1,0 +1,38 @@
+# The first python3.11 or newer that really runs; override with `make PYTHON=...`.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: run test bench study clean
+
+run: .venv/installed-run
+	$(BIN)/dartmoor simulate --players 3 --games 200000 --policies greedy,greedy,random --seed 1 --out results/run
+
+test: .venv/installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+bench: .venv/installed-run
+	$(BIN)/dartmoor bench
+
+study: .venv/installed-dev
+	$(BIN)/python -m experiments.study
+
+clean:
+	rm -rf .venv build *.egg-info
+
+.venv/created:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer not found; name one with make PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/installed-run: .venv/created pyproject.toml
+	$(PIP) install -e .
+	@touch $@
+
+.venv/installed-dev: .venv/created pyproject.toml
+	$(PIP) install -e '.[dev]'
+	@touch $@ .venv/installed-run

@@ -1,0 +1,1 @@
+"""Experiments: who plays whom, what is counted, and how it is reported; also the command line."""

@@ -1,0 +1,27 @@
+"""The one signature of every policy, and the decorator that compiles a function to it.
+
+`policy(state, tables, actions, n, weights) -> int`: the index, 0..n-1, of the chosen action.
+state: the game record (`sim.state.GAME`); it is to be read only, but for the policy's own random stream
+`state.rng[1 + state.player]`. A policy may use only what its player can see: not the stack, not the other hands.
+tables: fixed knowledge (`sim.tables.TABLES`). actions: int32, the first n count, see `sim.actions`. weights: float64.
+"""
+
+import warnings
+
+from numba import njit, types
+from numba.core.errors import NumbaExperimentalFeatureWarning
+
+from sim.rules import MAX_PLAYERS
+from sim.state import Game
+from sim.tables import Tables
+
+# First-class functions are experimental in numba; every test of the engine plays through them.
+warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
+
+Actions = types.Array(types.int32, 1, "C")
+Weights = types.Array(types.float64, 1, "C")
+SIGNATURE = types.int64(Game, Tables, Actions, types.int64, Weights)
+PolicyType = types.FunctionType(SIGNATURE)
+Seats = types.UniTuple(PolicyType, MAX_PLAYERS)
+
+policy = njit(SIGNATURE, cache=True, nogil=True)

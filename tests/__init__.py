@@ -1,0 +1,1 @@
+"""Tests, and the plain-Python referee that the kernels are held against."""

@@ -1,0 +1,20 @@
+"""Settings and fixtures that several tests share."""
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+import sim  # before anything imports numba: names the directory of compiled kernels
+
+# The same examples on every machine, and no time limit: a kernel's first call compiles it.
+settings.register_profile(sim.__name__, deadline=None, derandomize=True)
+settings.load_profile(sim.__name__)
+
+
+@pytest.fixture(scope="session")
+def tables() -> np.ndarray:
+    """Return the tables of the reference deck, shape (1,), read-only."""
+    from sim.deck import load_deck
+    from sim.tables import build_tables
+
+    return build_tables(load_deck())
