@@ -370,7 +370,8 @@ class _Layout:
             return f"{one.key!r} goes to a moor only"
         if one.is_cuckoo:
             return self.cuckoo_refusal(habitat, one.key, is_moor)
-        if _may_share(self.tables["placement"][entry.species, side.half]):
+        shared = self.state["shares_top" if side.slot == Slot.TOP else "shares_sides"][habitat]
+        if _may_share(self.tables["placement"][entry.species, side.half]) and not shared & one.types:
             hosts = [host.key for host in self.species if host.permanent.share_types & one.types]
             return f"no {side.name} slot free for {one.key!r}, and none to share without {' or '.join(hosts)}"
         return f"no {side.name} slot free for {one.key!r}"

@@ -20,7 +20,11 @@ Score = dict[str, Any]
 
 
 def score_files(
-    paths: Sequence[Path], *, tables: np.ndarray | None = None, species: Sequence[Species] | None = None, lenient: bool
+    paths: Sequence[Path],
+    *,
+    tables: np.ndarray | None = None,
+    species: Sequence[Species] | None = None,
+    lenient: bool = False,
 ) -> list[Score]:
     """Return the scores of the table in each forest file, in order; see `score_document`."""
     tables = build_tables(load_deck()) if tables is None else tables

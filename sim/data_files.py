@@ -9,6 +9,7 @@ from pathlib import Path
 from sim.errors import DartmoorError
 
 DATA = Path(__file__).parent / "data"
+MAX_DIGITS = 100  # Python refuses to convert texts of some thousand digits
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,15 @@ def pick(text: str, choices: Iterable[str]) -> str:
     """Return `text` if it is one of `choices`; otherwise raise a DartmoorError that lists them."""
     choices = list(choices)
     if text not in choices:
-        raise DartmoorError(f"{text!r} unknown, expected one of {', '.join(choices)}")
+        expected = ", ".join(choice or "blank" for choice in choices)
+        raise DartmoorError(f"{text!r} unknown, expected {'one of ' if len(choices) > 1 else ''}{expected}")
     return text
 
 
 def whole_number(text: str, least: int, most: int) -> int:
     """Return `text` as a whole number from `least` to `most`; otherwise raise a DartmoorError."""
-    if not (text.isascii() and text.isdigit()) or not least <= int(text) <= most:
+    is_number = text.isascii() and text.isdigit() and len(text) < MAX_DIGITS
+    if not is_number or not least <= int(text) <= most:
         raise DartmoorError(f"{text!r} is not a whole number from {least} to {most}")
     return int(text)
 

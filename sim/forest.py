@@ -85,9 +85,16 @@ def side_accepts(state, habitat, slot, empty_mask, sharing_mask):
 
 @njit(cache=True, nogil=True)
 def takes_cuckoo(state, tables, habitat):
-    """Return whether a Cuckoo may come to a tree or shrub (rulings cuckoo_bird, cuckoo_per_habitat)."""
-    birds = state.birds_top[habitat] if tables.cuckoo_bird == 0 else state.birds_any[habitat]
-    return birds > 0 and (state.cuckoos[habitat] == 0 or tables.cuckoo_per_habitat == 1)
+    """Return whether a Cuckoo may come to a tree or shrub (rulings cuckoo_bird, cuckoo_per_habitat).
+
+    It shares the top slot with another bird; where a bird in a side slot will do, an empty top slot serves too.
+    """
+    if state.cuckoos[habitat] > 0 and tables.cuckoo_per_habitat == 0:
+        return False
+    if tables.cuckoo_bird == 0:
+        return state.birds_top[habitat] > 0
+    top_is_open = state.slot_n[habitat, TreeSlot.TOP] == 0 or state.slot_types[habitat, TreeSlot.TOP] & BIRD_BIT
+    return state.birds_any[habitat] > 0 and top_is_open
 
 
 @njit(cache=True, nogil=True)
@@ -238,12 +245,10 @@ def count_species(state, tables, player, species, symbol):
     is_new = state.species_n[player, species] == 0
     state.species_n[player, species] += 1
     state.symbol_n[player, symbol] += 1
-    types = tables.types[species]
-    for kind in range(TYPES):
-        if types >> kind & 1:
-            state.type_n[player, kind] += 1
-            if is_new:
-                state.kinds_n[player, kind] += 1
+    for i in range(tables.type_count[species]):
+        kind = tables.type_list[species, i]
+        state.type_n[player, kind] += 1
+        state.kinds_n[player, kind] += is_new
 
 
 @njit(cache=True, nogil=True)
@@ -281,11 +286,10 @@ def count_triggers(state, tables, player, species):
 @njit(cache=True, nogil=True)
 def count_reactions(state, tables, player, species):
     """Return how many permanent effects of the forest draw when `species` is about to be placed."""
-    types = tables.types[species]
     draws = 0
-    for kind in range(TYPES):
-        if types >> kind & 1:
-            draws += state.trigger_n[player, kind]
-            if tables.new_permanents == 1:
-                draws -= state.fresh_n[kind]
+    for i in range(tables.type_count[species]):
+        kind = tables.type_list[species, i]
+        draws += state.trigger_n[player, kind]
+        if tables.new_permanents == 1:
+            draws -= state.fresh_n[kind]
     return draws

@@ -88,8 +88,9 @@ def set_points(state, tables, player, species):
     for k in range(1, state.species_n[player, species] + 1):
         size = 0
         rank = 0
-        for other in range(SPECIES):
-            if tables.score_op[other, 0] == ScoreOp.SETS and state.species_n[player, other] >= k:
+        for i in range(tables.set_count):
+            other = tables.set_list[i]
+            if state.species_n[player, other] >= k:
                 size += 1
                 rank += other < species
         of_set = steps_points(tables, species, size)

@@ -10,8 +10,9 @@ import numpy as np
 from numba import from_dtype
 
 from sim.caves import Cave, read_caves
-from sim.codes import CardType, Kind, Slot, Symbol
+from sim.codes import CardType, Kind, ScoreOp, Slot, Symbol
 from sim.deck import Deck, check_deck
+from sim.errors import DartmoorError
 from sim.grammar import SYMBOL_NAMES, mask_of
 from sim.rules import CAVE_STEPS, DECK_SIZE, HALVES, MAX_CAVES, MAX_STEPS, SPECIES, TYPES, UNIVERSAL_MOOR
 from sim.rulings import Rulings, complete_icons
@@ -19,6 +20,9 @@ from sim.species import WHEATEAR_TRIGGER, Species, box_species, effects, placeme
 
 SPECIES_ROWS = SPECIES + 1  # and the universal moor
 TERMS = 2  # scoring terms of one species
+MAX_TYPES = 4  # types of one species
+MAX_JUMPERS = 12  # species whose points can jump when a card of one type comes
+MAX_SET_SPECIES = 12
 
 TABLES = np.dtype(
     [
@@ -42,6 +46,14 @@ TABLES = np.dtype(
         ("share", np.uint8, (SPECIES_ROWS,)),  # Share
         ("share_types", np.uint16, (SPECIES_ROWS,)),
         ("doubles", np.uint16, (SPECIES_ROWS,)),  # types that score twice in its bottom slots
+        # the same, listed for loops: the types of a species; species whose points can jump when a card of a type comes
+        # (step ops, PER_SPECIES, MOST_MOORS under MOOR); species that score in sets
+        ("type_list", np.uint8, (SPECIES_ROWS, MAX_TYPES)),
+        ("type_count", np.uint8, (SPECIES_ROWS,)),
+        ("jumpers", np.uint8, (TYPES, MAX_JUMPERS)),
+        ("jumper_count", np.uint8, (TYPES,)),
+        ("set_list", np.uint8, (MAX_SET_SPECIES,)),
+        ("set_count", np.uint8),
         # deck
         ("kind", np.uint8, (DECK_SIZE,)),  # Kind
         ("species", np.uint8, (DECK_SIZE, HALVES)),  # a whole card has its species in half 0
@@ -141,6 +153,36 @@ def _fill_species(row: np.void, species: Sequence[Species], rulings: Rulings, ic
         row["share"][code], row["share_types"][code] = one.permanent.share, one.permanent.share_types
     row["slot"][UNIVERSAL_MOOR] = Slot.MOOR
     row["types"][UNIVERSAL_MOOR] = mask_of(CardType.MOOR)
+    _list_types(row)
+    _list_scorers(row)
+
+
+def _list_types(row: np.void) -> None:
+    for code in range(SPECIES_ROWS):
+        for kind in range(TYPES):
+            if row["types"][code] >> kind & 1:
+                _append(row["type_list"][code], row["type_count"], code, kind, "types")
+
+
+def _list_scorers(row: np.void) -> None:
+    for code in range(SPECIES):
+        for op, arg in zip(row["score_op"][code], row["score_arg"][code], strict=True):
+            if op in (ScoreOp.TYPE_STEPS, ScoreOp.SPECIES_STEPS, ScoreOp.PER_SPECIES):
+                _append(row["jumpers"][arg], row["jumper_count"], arg, code, "species that count one type")
+            elif op == ScoreOp.MOST_MOORS:
+                _append(row["jumpers"][CardType.MOOR], row["jumper_count"], CardType.MOOR, code, "species that count moors")
+            elif op == ScoreOp.SETS:
+                if row["set_count"] == MAX_SET_SPECIES:
+                    raise DartmoorError(f"species.csv: at most {MAX_SET_SPECIES} species can score in sets")
+                row["set_list"][row["set_count"]] = code
+                row["set_count"] += 1
+
+
+def _append(room: np.ndarray, counts: np.ndarray, index: int, value: int, what: str) -> None:
+    if counts[index] == len(room):
+        raise DartmoorError(f"species.csv: too many {what}, the tables have room for {len(room)}")
+    room[counts[index]] = value
+    counts[index] += 1
 
 
 def _fill_deck(row: np.void, deck: Deck, species: Sequence[Species]) -> None:

@@ -55,7 +55,7 @@ def test_box_has_66_species_on_172_cards():
     assert len(species) == SPECIES == len({one.key for one in species})
     copies = {slot: sum(one.copies for one in species if one.slot == slot) for slot in Slot}
     assert copies == {Slot.TREE: 36, Slot.SHRUB: 8, Slot.MOOR: 27, Slot.TOP: 56, Slot.BOTTOM: 56, Slot.SIDE: 90}
-    assert 36 + 8 + 27 + 56 + 90 // 2 == DECK_SIZE
+    assert DECK_SIZE == 36 + 8 + 27 + 56 + 90 // 2
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ SPECIES_MISTAKES = [
     (
         "top,4,1,bird,cuckoo,",
         "top,4,1,bird,nest,",
-        "line 24, column placement: 'nest' unknown, expected one of , moor_",
+        "line 24, column placement: 'nest' unknown, expected one of blank, moor_only, cuckoo",
     ),
-    ("side,5,2,hoofed,,", "side,5,2,hoofed,moor_only,", "column placement: 'moor_only' unknown"),
+    ("side,5,2,hoofed,,", "side,5,2,hoofed,moor_only,", "column placement: 'moor_only' unknown, expected blank"),
     ("black_alder,Black", "alder,Black", "column key: a tree is named after its symbol, one of crab_apple"),
     ("Meadow Pipit,top", "Meadow Pipit,extra,top", "species.csv line 29: 12 cells, expected 11"),
     ("key,name", "name,key", "species.csv line 1: columns are 'name,key,slot"),
@@ -148,7 +148,7 @@ def test_species_mistake_is_named(tmp_path, old, new, message):
 
 
 def test_two_shared_types_are_refused(tmp_path):
-    sharing = "fixed 3,,,any number of birds share one top slot of this habitat"
+    sharing = "fixed 3,,,any number of bats share one top slot of this habitat"
     with pytest.raises(DartmoorError, match="must share it with the same type"):
         read_species(edited(tmp_path, "species.csv", "fixed 3,draw 1,,", sharing))
 
