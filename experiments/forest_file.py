@@ -382,7 +382,7 @@ class _Layout:
         if self.state["cuckoos"][habitat]:
             return f"a second {key!r} at the same tree or shrub (ruling cuckoo_per_habitat=one)"
         if self.tables["cuckoo_bird"]:
-            return f"{key!r} needs another bird at the same tree or shrub"
+            return f"{key!r} needs another bird at the same tree or shrub, and nothing but birds in the top slot"
         return f"{key!r} needs another bird in the same top slot (ruling cuckoo_bird=top)"
 
     def add_card(self, entry: Entry) -> int:
