@@ -1,11 +1,12 @@
 """The command line, `dartmoor`: commands register themselves; here they are gathered and errors become one line."""
 
 import importlib
+import pkgutil
 import sys
 
 import typer
 
-MODULES = ("simulate", "replay", "score", "deal", "deck", "policies")
+from experiments import commands
 
 app = typer.Typer(
     name="dartmoor",
@@ -27,8 +28,10 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-for module in MODULES:
-    importlib.import_module(f"experiments.commands.{module}").register(app)
+for found in pkgutil.iter_modules(commands.__path__):
+    module = importlib.import_module(f"experiments.commands.{found.name}")
+    if hasattr(module, "register"):
+        module.register(app)
 
 
 def main() -> None:

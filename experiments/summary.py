@@ -94,16 +94,18 @@ def winter_summary(row: np.void, winter: int) -> dict[str, Any]:
 
 def species_summary(row: np.void, games: int, players: int) -> dict[str, dict[str, Any]]:
     """Return what all seats together made of each species, a game; `in_final_forest` is a share of all forests."""
-    summary = {}
-    for code, species in enumerate(box_species()):
-        copies, points = int(row["copies"][code]), int(row["points"][code])
-        summary[species.key] = {
-            "played": estimate(copies, int(row["copies_sq"][code]), games),
-            "played_for_cost": int(row["paid"][code]) / games,
-            "in_final_forest": int(row["forests"][code]) / (games * players),
-            "points": estimate(points, int(row["points_sq"][code]), games),
+    def mean(name: str, code: int, scale: int = 1) -> Estimate:
+        return estimate(int(row[name][code]), int(row[f"{name}_sq"][code]), games, scale)
+
+    return {
+        species.key: {
+            "played": mean("copies", code),
+            "played_for_cost": mean("paid", code),
+            "in_final_forest": mean("forests", code, players),
+            "points": mean("points", code),
         }
-    return summary
+        for code, species in enumerate(box_species())
+    }
 
 
 def cave_summary(setting: Setting, row: np.void) -> list[dict[str, Any]]:
@@ -112,7 +114,7 @@ def cave_summary(setting: Setting, row: np.void) -> list[dict[str, Any]]:
     for index, cave in enumerate(setting.world.caves):
         games = int(row["cave_games"][index])
         if games:
-            share: Estimate = share_estimate(
+            share = share_estimate(
                 int(row["cave_share"][index]), int(row["cave_share_sq"][index]), games, SHARES
             )
             score = estimate(int(row["cave_score"][index]), int(row["cave_score_sq"][index]), games)

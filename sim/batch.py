@@ -1,7 +1,7 @@
 """Millions of games: chunks on threads, merged exactly, in memory that does not grow with their number."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -101,7 +101,7 @@ def chunks(start: int, games: int, size: int) -> Iterator[tuple[int, int]]:
 
 def in_order(
     work: Callable[[int, int], Any], start: int, games: int, threads: int, chunk: int
-) -> Iterator[tuple[int, Any]]:
+) -> Generator[tuple[int, Any], None, None]:
     """Yield (number of games, work(first, count)) of every chunk, in the order of games, played on `threads` threads.
 
     At most two chunks a thread are under way, so memory does not grow. On any exception, Ctrl-C too, the chunks not yet

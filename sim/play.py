@@ -67,9 +67,11 @@ TOTALS = np.dtype(
         ("ending", np.int64, (ENDINGS,)),
         # by species, of all seats together; squares are of a game's sum
         ("paid", np.int64, (SPECIES,)),
+        ("paid_sq", np.int64, (SPECIES,)),
         ("copies", np.int64, (SPECIES,)),
         ("copies_sq", np.int64, (SPECIES,)),
         ("forests", np.int64, (SPECIES,)),  # final forests with at least one copy
+        ("forests_sq", np.int64, (SPECIES,)),
         ("points", np.int64, (SPECIES,)),
         ("points_sq", np.int64, (SPECIES,)),
         # by cave
@@ -195,9 +197,11 @@ def add_species(outcome, species, totals):
         forests += outcome.copies[player, species] > 0
         points += outcome.points[player, species]
     totals.paid[species] += paid
+    totals.paid_sq[species] += paid * paid
     totals.copies[species] += copies
     totals.copies_sq[species] += copies * copies
     totals.forests[species] += forests
+    totals.forests_sq[species] += forests * forests
     totals.points[species] += points
     totals.points_sq[species] += points * points
 

@@ -17,11 +17,11 @@ from sim.rules import DECK_SIZE, DRAWS_PER_TURN, MAX_PLAYERS, SPECIES
 from sim.scoring import cave_points, species_points, total_points
 from sim.species import box_species
 from sim.state import new_games
-from tests.referee import MOOR_SLOTS, TREE_SLOTS, Answer, Habitat, Referee, describe, score_forest
+from tests.referee import MOOR_SLOTS, TREE_SLOTS, Answer, Habitat, Referee, describe, read_species, score_forest
 
 NAMES = CARD_IDS + WINTER_IDS
 SPECIES_KEYS = [one.key for one in box_species()] + ["universal_moor"]
-DRAGONFLIES = {key for key in SPECIES_KEYS if key.endswith(("damselfly", "demoiselle", "skimmer"))}
+DRAGONFLIES = {key for key, species in read_species().items() if "dragonfly" in species.types}
 SYMBOLS = [None if symbol == Symbol.NONE else symbol.name.lower() for symbol in Symbol]
 ONE_WORD = frozenset({Act.DRAW, Act.PLAY, Act.SWAP, Act.STACK, Act.STOP, Act.DECLINE})
 
