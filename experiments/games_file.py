@@ -27,7 +27,9 @@ class GamesFile:
             import pyarrow as pa
             import pyarrow.parquet as pq
         except ImportError as error:
-            raise DartmoorError("--games-out: needs pyarrow, install it with: pip install 'dartmoor[parquet]'") from error
+            raise DartmoorError(
+                "--games-out: needs pyarrow, install it with: pip install 'dartmoor[parquet]'"
+            ) from error
         self.path, self.setting = path, setting
         self.temporary = path.with_name(f".{path.name}.tmp")
         self.table = pa.table

@@ -91,7 +91,12 @@ def summary_frames(summary: dict[str, Any]) -> dict[str, pd.DataFrame]:
         for key, parts in summary["species"].items()
     ]
     caves = [
-        {"cave": cave["cave"], "effect": cave["effect"], **flat("win_share", cave["win_share"]), **flat("score", cave["score"])}
+        {
+            "cave": cave["cave"],
+            "effect": cave["effect"],
+            **flat("win_share", cave["win_share"]),
+            **flat("score", cave["score"]),
+        }
         for cave in summary["caves"]
     ]
     winters = [

@@ -94,6 +94,7 @@ def winter_summary(row: np.void, winter: int) -> dict[str, Any]:
 
 def species_summary(row: np.void, games: int, players: int) -> dict[str, dict[str, Any]]:
     """Return what all seats together made of each species, a game; `in_final_forest` is a share of all forests."""
+
     def mean(name: str, code: int, scale: int = 1) -> Estimate:
         return estimate(int(row[name][code]), int(row[f"{name}_sq"][code]), games, scale)
 
@@ -114,9 +115,7 @@ def cave_summary(setting: Setting, row: np.void) -> list[dict[str, Any]]:
     for index, cave in enumerate(setting.world.caves):
         games = int(row["cave_games"][index])
         if games:
-            share = share_estimate(
-                int(row["cave_share"][index]), int(row["cave_share_sq"][index]), games, SHARES
-            )
+            share = share_estimate(int(row["cave_share"][index]), int(row["cave_share_sq"][index]), games, SHARES)
             score = estimate(int(row["cave_score"][index]), int(row["cave_score_sq"][index]), games)
             caves.append({"cave": cave.number, "effect": cave.effect, "win_share": share, "score": score})
     return caves

@@ -9,11 +9,11 @@ from numba import njit
 from policies.values import best_free, best_host, card_value, half_value, matching_cards, most_valuable
 from sim.actions import act_of, card_of, half_of
 from sim.cards import NO_CARD
-from sim.codes import Act, CardType, EffectOp, Phase
+from sim.codes import Act, EffectOp, Phase
 from sim.gain import NOWHERE, cave_gain, placement_gain
+from sim.legal import is_playable
 from sim.policy import policy
 from sim.rules import CAVE_STEPS, UNIVERSAL_MOOR
-from sim.legal import is_playable
 
 PLAY_FROM_VALUE = 1.5  # points a card, below which the player rather draws
 FULL_HAND = 9  # cards from which it plays whatever it has
@@ -42,9 +42,11 @@ def choose_turn(state, tables, player):
     for i in range(state.hand_n[player]):
         card = state.hand[player, i]
         for half in range(tables.halves[card]):
-            if is_playable(state, tables, player, card, half):
-                if play_value(state, tables, player, card, half) >= PLAY_FROM_VALUE:
-                    return 1
+            if (
+                is_playable(state, tables, player, card, half)
+                and play_value(state, tables, player, card, half) >= PLAY_FROM_VALUE
+            ):
+                return 1
     return 0
 
 
@@ -140,6 +142,3 @@ def greedy(state, tables, actions, n, weights):
     if phase == Phase.CAVE:
         return choose_cave(state, tables, actions, n)
     return most_valuable(state, tables, player, actions, n, phase != Phase.TAKE)
-
-
-assert CardType.MOOR == 2

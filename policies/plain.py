@@ -7,9 +7,9 @@ The player plays with five or more cards in hand, otherwise draws: first from th
 
 from numba import njit
 
-from sim.policy import policy
 from sim.actions import act_of, card_of
 from sim.codes import Act, EffectOp, Phase
+from sim.policy import policy
 from sim.rules import DRAWS_PER_TURN
 
 PLAY_FROM = 5

@@ -86,7 +86,12 @@ def best_free(state, tables, player, actions, n):
         if act_of(actions[i]) == Act.DECLINE:
             continue
         gain = half_gain(state, tables, player, card_of(actions[i]), half_of(actions[i]))
-        if gain > best_gain or act_of(actions[best]) == Act.DECLINE and gain >= best_gain and is_habitat(tables, actions[i]):
+        if (
+            gain > best_gain
+            or act_of(actions[best]) == Act.DECLINE
+            and gain >= best_gain
+            and is_habitat(tables, actions[i])
+        ):
             best, best_gain = i, gain
     return best
 

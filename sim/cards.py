@@ -1,4 +1,4 @@
-"""Moving cards between stack, hands, clearing, discard pile and caves. Every move of a card outside a forest is here."""
+"""Moving cards between stack, hands, clearing, discard pile and caves. Every move outside forests is here."""
 
 from numba import njit
 

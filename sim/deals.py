@@ -1,6 +1,6 @@
 """A deal as a document: everything that chance decides before the first turn, so that any engine can play it.
 
-`{"box": [ids], "stack": [ids and W1..W3, top first, the opening hands still on top], "caves": [numbers], "first": seat}`
+`{"box": [ids], "stack": [ids and W1..W3, top first, with the opening hands], "caves": [numbers], "first": seat}`
 """
 
 import json
@@ -68,7 +68,9 @@ class Deal:
     def _numbers(self, names: list[str], key: str, numbers: Mapping[str, int]) -> list[int]:
         for place, name in enumerate(names):
             if name not in numbers:
-                raise DartmoorError(f"{self.where}: {key}[{place}]: {name!r} unknown, expected D001 to D172 or W1 to W3")
+                raise DartmoorError(
+                    f"{self.where}: {key}[{place}]: {name!r} unknown, expected D001 to D172 or W1 to W3"
+                )
         return [numbers[name] for name in names]
 
     def _check_cards(self, document: Mapping[str, Any]) -> None:

@@ -1,9 +1,10 @@
 """Carrying out effects, bonuses, permanents and caves: one pending step after the other (rulebook, Effects)."""
 
+import numpy as np
 from numba import njit
 
-from sim.cards import add_to_clearing, clearing_types_to_cave, draw_cards, stack_to_cave, take_from_stack, NO_CARD
-from sim.codes import CardType, EffectOp, Ending, Phase
+from sim.cards import NO_CARD, add_to_clearing, clearing_types_to_cave, draw_cards, stack_to_cave, take_from_stack
+from sim.codes import EffectOp, Ending, Phase
 from sim.legal import list_free
 from sim.rules import HAND_LIMIT, TYPES
 
@@ -41,7 +42,7 @@ def count_types(state, player, types):
     n = 0
     for kind in range(TYPES):
         if types >> kind & 1:
-            n += state.type_n[player, kind]
+            n += np.int64(state.type_n[player, kind])
     return n
 
 
@@ -118,6 +119,3 @@ def earn_extra_turn(state, tables):
     """One full turn after this one, not more if several effects give it (ruling extra_turn_again)."""
     if tables.extra_turn_again == 0 or state.is_extra == 0:
         state.extra_turn = 1
-
-
-assert CardType.HOOFED == TYPES - 1

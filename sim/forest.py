@@ -1,5 +1,6 @@
 """Forests: which slots take what (rulebook, Slots), and laying a card down with every counter it changes."""
 
+import numpy as np
 from numba import njit
 
 from sim.codes import CardType, Face, MoorSlot, Place, Placement, ScoreOp, Share, Symbol, TreeSlot
@@ -229,8 +230,10 @@ def merge_top_slots(state, tables, player, habitat):
     if state.slot_n[habitat, MoorSlot.TOP2] == 0 or first & shared == 0 or second & shared == 0:
         return
     for card in range(DECK_SIZE):
-        if state.host[card] == habitat and state.slot[card] == MoorSlot.TOP2 and (
-            state.place[card] == Place.FOREST + player
+        if (
+            state.host[card] == habitat
+            and state.slot[card] == MoorSlot.TOP2
+            and (state.place[card] == Place.FOREST + player)
         ):
             state.slot[card] = MoorSlot.TOP
     state.slot_n[habitat, MoorSlot.TOP] += state.slot_n[habitat, MoorSlot.TOP2]
@@ -289,7 +292,7 @@ def count_reactions(state, tables, player, species):
     draws = 0
     for i in range(tables.type_count[species]):
         kind = tables.type_list[species, i]
-        draws += state.trigger_n[player, kind]
+        draws += np.int64(state.trigger_n[player, kind])
         if tables.new_permanents == 1:
-            draws -= state.fresh_n[kind]
+            draws -= np.int64(state.fresh_n[kind])
     return draws

@@ -5,12 +5,13 @@ the new copy's own points and the few species whose points can jump (`tables.jum
 tests hold every gain here against the score before and after.
 """
 
+import numpy as np
 from numba import njit
 
 from sim.codes import CardType, EffectOp, Placement, ScoreOp
 from sim.effects import count_types
 from sim.forest import MOOR_BIT, is_bottom, is_moor, scores_twice
-from sim.rules import MAX_STEPS, SLOTS, SYMBOLS
+from sim.rules import SLOTS, SYMBOLS
 from sim.scoring import TERMS, has_most_moors, steps_points
 
 NOWHERE = 255  # as a habitat: somewhere, no slot chosen yet
@@ -41,11 +42,11 @@ def placement_gain(state, tables, player, species, symbol, habitat, slot):
         points *= 2
     points += others_points(state, tables, player, species, is_new)
     if symbol < SYMBOLS:
-        points += state.symbol_worth[player, symbol]
+        points += np.int64(state.symbol_worth[player, symbol])
     if bottom:
-        points += state.below_worth[player]
+        points += np.int64(state.below_worth[player])
     if fills:
-        points += state.full_worth[habitat]
+        points += np.int64(state.full_worth[habitat])
     return points
 
 
@@ -79,37 +80,37 @@ def own_points(state, tables, player, species, symbol, is_new, bottom, moor, ful
         if op == ScoreOp.NONE:
             break
         arg = tables.score_arg[species, term]
-        n = tables.score_n[species, term]
+        n = np.int64(tables.score_n[species, term])
         if op == ScoreOp.FIXED:
             points += n
         elif op == ScoreOp.PER_TYPE:
-            points += n * (state.type_n[player, arg] + (types >> arg & 1))
+            points += n * np.int64(state.type_n[player, arg] + (types >> arg & 1))
         elif op == ScoreOp.PER_SYMBOL:
-            points += n * (state.symbol_n[player, arg] + (symbol == arg))
+            points += n * np.int64(state.symbol_n[player, arg] + (symbol == arg))
         elif op == ScoreOp.PER_OWN_SYMBOL:
             if symbol < SYMBOLS:
-                points += n * (state.symbol_n[player, symbol] + 1)
+                points += n * np.int64(state.symbol_n[player, symbol] + 1)
         elif op == ScoreOp.HOST_FULL:
             points += n if full else 0
         elif op == ScoreOp.IN_MOOR:
             points += n if moor else 0
         elif op == ScoreOp.MOST_MOORS:
-            points += tables.steps[species, 1 if leads_moors(state, player, types & MOOR_BIT) else 0]
+            points += steps_points(tables, species, 1 if leads_moors(state, player, types & MOOR_BIT) else 0)
         elif op == ScoreOp.TYPE_STEPS:
             points += steps_points(tables, species, state.type_n[player, arg] + (types >> arg & 1))
         elif op == ScoreOp.SPECIES_STEPS:
             points += steps_points(tables, species, state.kinds_n[player, arg] + (is_new and types >> arg & 1))
         elif op == ScoreOp.PER_SPECIES:
-            points += n * (state.kinds_n[player, arg] + (is_new and types >> arg & 1))
+            points += n * np.int64(state.kinds_n[player, arg] + (is_new and types >> arg & 1))
         elif op == ScoreOp.COPIES_STEPS:
-            copies = state.species_n[player, species]
+            copies = np.int64(state.species_n[player, species])
             points += steps_points(tables, species, copies + 1) - steps_points(tables, species, copies)
         elif op == ScoreOp.SETS:
             points += sets_gain(state, tables, player, species)
         elif op == ScoreOp.PER_CAVE_CARD:
-            points += n * state.cave_n[player]
+            points += n * np.int64(state.cave_n[player])
         elif op == ScoreOp.PER_CARD_BELOW:
-            points += n * (state.below_n[player] + bottom)
+            points += n * np.int64(state.below_n[player] + bottom)
     return points
 
 
@@ -141,12 +142,14 @@ def others_points(state, tables, player, species, is_new):
     points = 0
     for i in range(tables.type_count[species]):
         kind = tables.type_list[species, i]
-        points += state.type_worth[player, kind]
+        points += np.int64(state.type_worth[player, kind])
         for k in range(tables.jumper_count[kind]):
             other = tables.jumpers[kind, k]
-            copies = state.species_n[player, other]
+            copies = np.int64(state.species_n[player, other])
             if copies > 0:
-                points += (copies + state.doubled_n[player, other]) * jump(state, tables, player, other, kind, is_new)
+                points += (copies + np.int64(state.doubled_n[player, other])) * jump(
+                    state, tables, player, other, kind, is_new
+                )
     return points
 
 
@@ -159,15 +162,15 @@ def jump(state, tables, player, species, kind, is_new):
         if op == ScoreOp.MOST_MOORS and kind == CardType.MOOR:
             before = 1 if has_most_moors(state, player) else 0
             after = 1 if leads_moors(state, player, 1) else 0
-            points += tables.steps[species, after] - tables.steps[species, before]
+            points += steps_points(tables, species, after) - steps_points(tables, species, before)
         elif tables.score_arg[species, term] != kind:
             continue
         elif op == ScoreOp.TYPE_STEPS:
-            count = min(state.type_n[player, kind], MAX_STEPS - 2)
-            points += tables.steps[species, count + 1] - tables.steps[species, count]
+            count = np.int64(state.type_n[player, kind])
+            points += steps_points(tables, species, count + 1) - steps_points(tables, species, count)
         elif is_new and op == ScoreOp.SPECIES_STEPS:
-            count = min(state.kinds_n[player, kind], MAX_STEPS - 2)
-            points += tables.steps[species, count + 1] - tables.steps[species, count]
+            count = np.int64(state.kinds_n[player, kind])
+            points += steps_points(tables, species, count + 1) - steps_points(tables, species, count)
         elif is_new and op == ScoreOp.PER_SPECIES:
             points += tables.score_n[species, term]
     return points
@@ -178,12 +181,12 @@ def cave_gain(state, tables, player, op, types, n):
     """Return the points that an effect is certain to put into the cave, Beavers counted."""
     cards = 0
     if op == EffectOp.STACK_TO_CAVE:
-        cards = n
+        cards = np.int64(n)
     elif op == EffectOp.STACK_TO_CAVE_PER_TYPE:
-        cards = n * count_types(state, player, types)
+        cards = np.int64(n) * count_types(state, player, types)
     elif op == EffectOp.CLEARING_TO_CAVE:
-        cards = min(n, state.clearing_n)
+        cards = np.int64(min(n, state.clearing_n))
     elif op == EffectOp.CLEARING_TYPE_TO_CAVE:
         for i in range(state.clearing_n):
             cards += tables.card_types[state.clearing[i]] & types != 0
-    return cards * state.cave_worth[player]
+    return cards * np.int64(state.cave_worth[player])

@@ -1,5 +1,9 @@
-"""Points (rulebook, End): one small kernel for each way of scoring; a species never costs a walk over the forest."""
+"""Points (rulebook, End): one small kernel for each way of scoring; a species never costs a walk over the forest.
 
+Small unsigned counters become int64 before they are multiplied or added: numba makes a float of int64 plus uint64.
+"""
+
+import numpy as np
 from numba import njit
 
 from sim.codes import CardType, ScoreOp
@@ -12,7 +16,7 @@ NO_CAVE = 255  # a player of a forest file without a cave
 @njit(cache=True, nogil=True)
 def steps_points(tables, species, count):
     """Return the points that a step table gives for a count."""
-    return tables.steps[species, min(count, MAX_STEPS - 1)]
+    return np.int64(tables.steps[species, min(count, MAX_STEPS - 1)])
 
 
 @njit(cache=True, nogil=True)
@@ -29,51 +33,53 @@ def per_copy(state, tables, player, species, term):
     """Return the points of one copy by a term that gives the same to every copy, wherever it sits."""
     op = tables.score_op[species, term]
     arg = tables.score_arg[species, term]
-    n = tables.score_n[species, term]
+    n = np.int64(tables.score_n[species, term])
     if op == ScoreOp.FIXED:
         return n
     if op == ScoreOp.PER_TYPE:
-        return n * state.type_n[player, arg]
+        return n * np.int64(state.type_n[player, arg])
     if op == ScoreOp.PER_SYMBOL:
-        return n * state.symbol_n[player, arg]
+        return n * np.int64(state.symbol_n[player, arg])
     if op == ScoreOp.MOST_MOORS:
-        return tables.steps[species, 1 if has_most_moors(state, player) else 0]
+        return steps_points(tables, species, 1 if has_most_moors(state, player) else 0)
     if op == ScoreOp.TYPE_STEPS:
         return steps_points(tables, species, state.type_n[player, arg])
     if op == ScoreOp.SPECIES_STEPS:
         return steps_points(tables, species, state.kinds_n[player, arg])
     if op == ScoreOp.PER_SPECIES:
-        return n * state.kinds_n[player, arg]
+        return n * np.int64(state.kinds_n[player, arg])
     if op == ScoreOp.PER_CAVE_CARD:
-        return n * state.cave_n[player]
+        return n * np.int64(state.cave_n[player])
     if op == ScoreOp.PER_CARD_BELOW:
-        return n * state.below_n[player]
+        return n * np.int64(state.below_n[player])
     return 0
 
 
 @njit(cache=True, nogil=True)
 def species_points(state, tables, player, species):
     """Return the points of all copies of a species in a player's forest."""
-    copies = state.species_n[player, species]
+    copies = np.int64(state.species_n[player, species])
     points = 0
     if copies == 0:
         return points
     for term in range(TERMS):
         op = tables.score_op[species, term]
-        n = tables.score_n[species, term]
+        n = np.int64(tables.score_n[species, term])
         if op == ScoreOp.HOST_FULL:
-            points += n * state.full_n[player, species]
+            points += n * np.int64(state.full_n[player, species])
         elif op == ScoreOp.IN_MOOR:
-            points += n * (state.in_moor_n[player, species] + state.doubled_n[player, species])
+            points += n * np.int64(state.in_moor_n[player, species] + state.doubled_n[player, species])
         elif op == ScoreOp.PER_OWN_SYMBOL:
             for symbol in range(SYMBOLS):
-                points += n * state.own_symbol_n[player, symbol] * state.symbol_n[player, symbol]
+                points += n * np.int64(state.own_symbol_n[player, symbol] * state.symbol_n[player, symbol])
         elif op == ScoreOp.COPIES_STEPS:
             points += steps_points(tables, species, copies)
         elif op == ScoreOp.SETS:
             points += set_points(state, tables, player, species)
         else:
-            points += per_copy(state, tables, player, species, term) * (copies + state.doubled_n[player, species])
+            points += per_copy(state, tables, player, species, term) * (
+                copies + np.int64(state.doubled_n[player, species])
+            )
     return points
 
 
@@ -101,13 +107,13 @@ def set_points(state, tables, player, species):
 @njit(cache=True, nogil=True)
 def cave_points(state, tables, player):
     """Return one point for each card in the cave, and what the cave itself gives at the end (cave 4)."""
-    points = state.cave_n[player]
+    points = np.int64(state.cave_n[player])
     cave = state.cave[player]
     if cave == NO_CAVE:
         return points
-    points += tables.cave_points[cave]
+    points += np.int64(tables.cave_points[cave])
     for kind in range(TYPES):
-        points += tables.cave_type_points[cave, kind] * state.type_n[player, kind]
+        points += np.int64(tables.cave_type_points[cave, kind] * state.type_n[player, kind])
     return points
 
 

@@ -170,7 +170,9 @@ def _list_scorers(row: np.void) -> None:
             if op in (ScoreOp.TYPE_STEPS, ScoreOp.SPECIES_STEPS, ScoreOp.PER_SPECIES):
                 _append(row["jumpers"][arg], row["jumper_count"], arg, code, "species that count one type")
             elif op == ScoreOp.MOST_MOORS:
-                _append(row["jumpers"][CardType.MOOR], row["jumper_count"], CardType.MOOR, code, "species that count moors")
+                _append(
+                    row["jumpers"][CardType.MOOR], row["jumper_count"], CardType.MOOR, code, "species that count moors"
+                )
             elif op == ScoreOp.SETS:
                 if row["set_count"] == MAX_SET_SPECIES:
                     raise DartmoorError(f"species.csv: at most {MAX_SET_SPECIES} species can score in sets")

@@ -1,7 +1,8 @@
-"""The engine behind the referee's interface: its actions as the referee's answers, its record as the referee's state."""
+"""The engine behind the referee's interface: actions as the referee's answers, the record as the referee's state."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,13 +18,36 @@ from sim.rules import DECK_SIZE, DRAWS_PER_TURN, MAX_PLAYERS, SPECIES
 from sim.scoring import cave_points, species_points, total_points
 from sim.species import box_species
 from sim.state import new_games
-from tests.referee import MOOR_SLOTS, TREE_SLOTS, Answer, Habitat, Referee, describe, read_species, score_forest
+from tests.referee import (
+    MOOR_SLOTS,
+    TREE_SLOTS,
+    Answer,
+    Asking,
+    Effect,
+    Habitat,
+    Referee,
+    Species,
+    describe,
+    read_species,
+    score_forest,
+)
 
 NAMES = CARD_IDS + WINTER_IDS
 SPECIES_KEYS = [one.key for one in box_species()] + ["universal_moor"]
 DRAGONFLIES = {key for key, species in read_species().items() if "dragonfly" in species.types}
 SYMBOLS = [None if symbol == Symbol.NONE else symbol.name.lower() for symbol in Symbol]
 ONE_WORD = frozenset({Act.DRAW, Act.PLAY, Act.SWAP, Act.STACK, Act.STOP, Act.DECLINE})
+# As plain numbers: looking up a member of an enumeration is slow.
+HOST, DOWN, BOX, DISCARD, IN_PLAY, FOREST, CAVE = map(
+    int, (Act.HOST, Face.DOWN, Place.BOX, Place.DISCARD, Place.IN_PLAY, Place.FOREST, Place.CAVE)
+)
+PLACES = CAVE + MAX_PLAYERS
+# For bytes.translate, which makes looking for changes cheap: places of piles that are not lists in the record, and
+# places in forests; all others become the same byte.
+OTHER = 255
+PILES = bytes(p if p in (BOX, DISCARD, IN_PLAY) or p >= CAVE else OTHER for p in range(256))
+FORESTS = bytes(p if FOREST <= p < CAVE else OTHER for p in range(256))
+LAYOUT = ("place", "face", "host", "slot")  # where a card in a forest is
 
 assert tuple(slot.name.lower() for slot in TreeSlot) == TREE_SLOTS
 assert tuple(slot.name.lower() for slot in MoorSlot) == MOOR_SLOTS
@@ -72,6 +96,10 @@ class Engine:
         self.species = self.tables["species"].tolist()
         self.symbols = self.tables["symbol"].tolist()
         self.is_moor_card = (self.tables["kind"] == Kind.MOOR).tolist()
+        # As they were when last looked at:
+        self.pile_bytes, self.piles = b"", [[""]]
+        self.layout_bytes, self.layout = (b"",), np.zeros((len(LAYOUT), DECK_SIZE), np.uint8)
+        self.words: dict[int, Answer] = {}  # of the actions met so far
         self.actions = np.zeros(MAX_ACTIONS, np.int32)
         self.seat_scores = np.zeros(MAX_PLAYERS, np.int64)
         self.n = int(run_on(self.record, self.tables, self.actions))
@@ -86,23 +114,25 @@ class Engine:
 
     def legal(self) -> list[Answer]:
         """Return the legal answers to the pending decision, in the engine's order."""
-        return [self._words(action) for action in self.actions[: self.n].tolist()]
+        return [self.words.get(action) or self._words(action) for action in self.actions[: self.n].tolist()]
 
     def _words(self, action: int) -> Answer:
-        act, card = Act(act_of.py_func(action)), card_of.py_func(action)
+        act, card = act_of.py_func(action), card_of.py_func(action)
+        if act == HOST:  # not kept: the slots of a card depend on how it lies
+            return "host", CARD_IDS[card], self._slots(card)[slot_of.py_func(action)]
+        self.words[action] = self._lasting_words(Act(act), card, half_of.py_func(action))
+        return self.words[action]
+
+    def _lasting_words(self, act: Act, card: int, half: int) -> Answer:
         name = act.name.lower()
         if act in ONE_WORD:
             return (name,)
         if act == Act.CAVE:
             return name, self.cave_numbers[card]
-        if act == Act.CARD:
-            return name, CARD_IDS[card], half_of.py_func(action)
-        if act == Act.HOST:
-            return name, CARD_IDS[card], self._slots(card)[slot_of.py_func(action)]
-        return name, CARD_IDS[card]
+        return (name, CARD_IDS[card], half) if act == Act.CARD else (name, CARD_IDS[card])
 
     def _slots(self, habitat: int) -> tuple[str, ...]:
-        is_moor = self.is_moor_card[habitat] or self.columns["face"][0, habitat] == Face.DOWN
+        is_moor = self.is_moor_card[habitat] or self.columns["face"][0, habitat] == DOWN
         return MOOR_SLOTS if is_moor else TREE_SLOTS
 
     # Points
@@ -127,23 +157,22 @@ class Engine:
 
     def table(self) -> dict[str, Any]:
         """Return everything but the forests; like the referee's `state`, with what `referee_table` adds."""
-        get, place = self.get, self.columns["place"][0]
+        get, piles = self.get, self._piles()
         top, clearing_n, winters, phase = get("stack_top"), get("clearing_n"), get("winters"), Phase(get("phase"))
         stack = get("stack")[: get("stack_n")]
         hand, hand_n = get("hand"), get("hand_n")
-        in_play = [(CARD_IDS[card], get("play_half")) for card in np.flatnonzero(place == Place.IN_PLAY)]
         return {
             "phase": phase.name,
             "player": get("player"),
             "hands": [[CARD_IDS[card] for card in hand[seat][: hand_n[seat]]] for seat in range(self.players)],
             "clearing": [CARD_IDS[card] for card in get("clearing")[:clearing_n]],
-            "discard": self._at(Place.DISCARD),
-            "box": self._at(Place.BOX),
+            "discard": piles[DISCARD],
+            "box": piles[BOX],
             "stack": [NAMES[card] for card in stack[top:]],
-            "in_play": in_play[0] if len(in_play) == 1 else in_play or None,
+            "in_play": (*piles[IN_PLAY], get("play_half")) if piles[IN_PLAY] else None,
             "caves": self._caves(),
             "caves_offered": [self.cave_numbers[cave] for cave in get("offer")[: get("offer_n")]],
-            "cave_cards": [self._at(Place.CAVE + seat) for seat in range(self.players)],
+            "cave_cards": piles[CAVE : CAVE + self.players],
             "turn": get("turn"),
             "winters": [NAMES[card] for card in stack[:top] if card >= DECK_SIZE],
             "winter_turns": get("winter_turn")[:winters],
@@ -154,8 +183,15 @@ class Engine:
             "paid": get("paid_n") if phase == Phase.PAY else None,
         }
 
-    def _at(self, place: int) -> list[str]:
-        return [CARD_IDS[card] for card in np.flatnonzero(self.columns["place"][0] == place)]
+    def _piles(self) -> list[list[str]]:
+        """Return the cards at each Place that is not a list in the record, ascending."""
+        now = self.columns["place"].tobytes().translate(PILES)
+        if now != self.pile_bytes:
+            self.pile_bytes, self.piles = now, [[] for _ in range(PLACES)]
+            for card, place in zip(CARD_IDS, now, strict=True):
+                if place != OTHER:
+                    self.piles[place].append(card)
+        return self.piles
 
     def _caves(self) -> list[int | None]:
         """Return the numbers of the seats' caves; in a draft the seats early in turn order have none yet."""
@@ -164,39 +200,37 @@ class Engine:
             caves[(self.get("first") + i) % self.players] = None
         return caves
 
-    def forests(self) -> list[list[dict[str, Any]]]:
-        """Return every forest as the referee's `state` does, but with each slot sorted by card."""
-        place, face, host, slot = (self.get(name) for name in ("place", "face", "host", "slot"))
-        guests: dict[int, list[int]] = {}
-        for card in range(DECK_SIZE):
-            if Place.FOREST <= place[card] < Place.CAVE and host[card] != card:
-                guests.setdefault(host[card], []).append(card)
-        habitats, habitats_n = self.get("habitats"), self.get("habitats_n")
-        forests = []
-        for seat in range(self.players):
-            forest = []
-            for habitat in habitats[seat][: habitats_n[seat]]:
-                slots = self._slots(habitat)
-                card, _, species, symbol = self._visible(habitat, face[habitat])
-                entry: dict[str, Any] = {"card": card, "species": species, "symbol": symbol}
-                entry |= {name: [] for name in slots}
-                for guest in guests.get(habitat, ()):
-                    assert place[guest] == place[habitat] == Place.FOREST + seat, "a guest in another forest"
-                    entry[slots[slot[guest]]].append(self._visible(guest, face[guest]))
-                forest.append(entry)
-            forests.append(forest)
-        return forests
+    def forest(self, seat: int) -> list[dict[str, Any]]:
+        """Return a seat's forest as the referee's `state` does, but with each slot sorted by card."""
+        face, host, slot = (self.get(name) for name in LAYOUT[1:])
+        habitats = self.get("habitats")[seat][: self.get("habitats_n")[seat]]
+        forest = {habitat: self._habitat(habitat, face[habitat]) for habitat in habitats}
+        for card in np.flatnonzero(self.columns["place"][0] == FOREST + seat).tolist():
+            if host[card] != card:
+                visible, slots = self._visible(card, face[card]), self._slots(host[card])
+                forest[host[card]][slots[slot[card]]].append(visible)
+        return list(forest.values())
+
+    def _habitat(self, habitat: int, face: int) -> dict[str, Any]:
+        card, _, species, symbol = self._visible(habitat, face)
+        return {"card": card, "species": species, "symbol": symbol, **{name: [] for name in self._slots(habitat)}}
 
     def _visible(self, card: int, face: int) -> tuple[str, int | None, str, str | None]:
-        if face == Face.DOWN:
+        if face == DOWN:
             return CARD_IDS[card], None, SPECIES_KEYS[SPECIES], None
         return CARD_IDS[card], face, SPECIES_KEYS[self.species[card][face]], SYMBOLS[self.symbols[card][face]]
 
-    def layout(self) -> bytes:
-        """Return bytes that change whenever a card in a forest comes, turns or moves."""
-        place, columns = self.columns["place"][0], self.columns
-        is_laid = (place >= Place.FOREST) & (place < Place.CAVE)
-        return np.where(is_laid, (place, columns["face"][0], columns["host"][0], columns["slot"][0]), 255).tobytes()
+    def changed_forests(self) -> set[int]:
+        """Return the seats in whose forests a card came, went, turned or moved since the last call."""
+        place, *rest = (self.columns[name].tobytes() for name in LAYOUT)
+        now = place.translate(FORESTS), *rest
+        if now == self.layout_bytes:
+            return set()
+        self.layout_bytes = now
+        before, self.layout = self.layout, np.concatenate([self.columns[name] for name in LAYOUT])
+        changed = (before != self.layout).any(axis=0)
+        places = {*before[0, changed].tolist(), *self.layout[0, changed].tolist()}
+        return {place - FOREST for place in places if FOREST <= place < FOREST + self.players}
 
 
 def referee_table(referee: Referee) -> dict[str, Any]:
@@ -224,44 +258,57 @@ def referee_table(referee: Referee) -> dict[str, Any]:
     }
 
 
-def referee_forests(referee: Referee) -> list[list[dict[str, Any]]]:
-    """Return the referee's forests with each slot sorted by card: the engine does not keep the order of arrival."""
-    return [[_habitat(habitat) for habitat in forest] for forest in referee.forests]
+def referee_forest(referee: Referee, seat: int) -> list[dict[str, Any]]:
+    """Return a seat's forest with each slot sorted by card: the engine does not keep the order of arrival."""
+    return [_describe(habitat) for habitat in referee.forests[seat]]
 
 
-def _habitat(habitat: Habitat) -> dict[str, Any]:
+def _describe(habitat: Habitat) -> dict[str, Any]:
     card, _, species, symbol = describe(habitat.base)
     slots = {slot: sorted(describe(visible) for visible in there) for slot, there in habitat.slots.items()}
     return {"card": card, "species": species, "symbol": symbol, **slots}
 
 
-class RefereeScores:
-    """The referee's scores in the course of a game, worked out anew only where something they depend on has changed.
+class WatchedReferee(Referee):
+    """A referee that notes which seats have laid cards, and counts the effects it carries out by verb.
 
-    A forest only ever grows, so its number of cards tells whether it is the same; the rest a score depends on is the
-    number of cards in the cave and who has the most moors.
+    Its scores in the course of a game are worked out anew only where something they depend on has changed: the
+    forest, the number of cards in the cave, and who has the most moors.
     """
 
-    def __init__(self, referee: Referee) -> None:
-        self.referee = referee
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        self.verbs: Counter[str] = Counter()
+        self.changed: set[int] = set()  # seats that have laid a card; the test empties it
+        self.versions = [0] * MAX_PLAYERS  # of the seats' forests
         self.known: dict[int, tuple[Any, int]] = {}
+        super().__init__(*args, **settings)
 
     def totals(self) -> list[int]:
         """Return every seat's score as it stands."""
-        referee = self.referee
-        moors = [sum(habitat.is_moor for habitat in forest) for forest in referee.forests]
-        return [self._total(seat, moors[seat] == max(moors)) for seat in range(referee.players)]
+        moors = [sum(habitat.is_moor for habitat in forest) for forest in self.forests]
+        return [self._total(seat, moors[seat] == max(moors)) for seat in range(self.players)]
 
     def _total(self, seat: int, most_moors: bool) -> int:
-        forest, cave_cards = self.referee.forests[seat], len(self.referee.cave_cards[seat])
-        number = self.referee.caves[seat]
-        key = (count_laid(forest), cave_cards, most_moors, number)
-        if self.known.get(seat, (None, 0))[0] != key:
-            cave = None if number is None else self.referee.cave_book[number]
-            self.known[seat] = key, score_forest(forest, cave, cave_cards, most_moors)["total"]
+        number, cave_cards = self.caves[seat], len(self.cave_cards[seat])
+        key = self.versions[seat], cave_cards, most_moors
+        if seat not in self.known or self.known[seat][0] != key:
+            cave = None if number is None else self.cave_book[number]
+            self.known[seat] = key, score_forest(self.forests[seat], cave, cave_cards, most_moors)["total"]
         return self.known[seat][1]
 
+    def _note(self) -> None:
+        self.changed.add(self.player)
+        self.versions[self.player] += 1
 
-def count_laid(forest: list[Habitat]) -> int:
-    """Return how many cards lie in a forest."""
-    return len(forest) + sum(len(there) for habitat in forest for there in habitat.slots.values())
+    def _place(self, card: str, half: int) -> Asking:
+        yield from super()._place(card, half)
+        self._note()
+
+    def _lay_moor(self, card: str) -> None:
+        super()._lay_moor(card)
+        self._note()
+
+    def _carry_out(self, effect: Effect | None, source: Species | None) -> Asking:
+        if effect is not None:
+            self.verbs[effect[0]] += 1
+        yield from super()._carry_out(effect, source)

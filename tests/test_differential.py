@@ -26,8 +26,8 @@ from sim.deals import Deal, deal_document
 from sim.deck import Deck, load_deck
 from sim.rulings import Rulings, default_icons, known_icons, ruling_values
 from sim.tables import build_tables
-from tests.bridge import Engine, RefereeScores, count_laid, referee_forests, referee_table
-from tests.referee import BONUS, EFFECT, Answer, Effect, Referee, Species, read_rows, read_species
+from tests.bridge import Engine, WatchedReferee, referee_forest, referee_table
+from tests.referee import BONUS, EFFECT, Answer, everything, read_rows, read_species
 
 GAMES = 300  # of every cave mode and every value of a ruling
 BLOCK = 20  # consecutive games that share deck, rulings, icons and caves
@@ -115,17 +115,6 @@ SETTINGS |= {
 RARE = {"late_water_soldiers merge"}  # the situation needs luck, so that few games meet it
 
 
-class Watched(Referee):
-    """A referee that counts the effects it carries out."""
-
-    seen: Seen
-
-    def _carry_out(self, effect: Effect | None, source: Species | None) -> Any:
-        if effect is not None:
-            self.seen.verbs[effect[0]] += 1
-        yield from super()._carry_out(effect, source)
-
-
 @cache
 def deck_of(name: str) -> tuple[Deck, list[dict[str, str]]]:
     """Return a deck and the rows of its file."""
@@ -183,17 +172,14 @@ class Duel:
         self.engine = Engine(tables, deal, plan.cave_mode, given)
         numbers = "draft" if plan.cave_mode == CaveMode.DRAFT else [self.engine.cave_numbers[cave] for cave in given]
         rows = deck_of(plan.deck)[1]
-        Watched.seen = seen
-        self.referee = Watched(
+        self.referee = WatchedReferee(
             rows, document, rulings=dict(plan.rulings), icons=dict(plan.icons), caves=numbers, cave_rows=cave_rows
         )
-        self.scores = RefereeScores(self.referee)
         # The same game under the default rulings, until it takes another course.
         self.shadow: Engine | None = None
         if plan.rulings:
             default = tables_of(Plan(plan.deck, icons=plan.icons))
             self.shadow = Engine(default, deal, plan.cave_mode, given)
-        self.laid = (b"", 0)
         self.turn = 0
         self.chooser = Chooser(rng, rng.random() < 0.5, rows)
 
@@ -234,25 +220,23 @@ class Duel:
         engine, referee = self.engine, self.referee
         assert engine.legal() == referee.legal(), f"turn {referee.turn}, {referee.phase}: legal answers"
         assert engine.table() == referee_table(referee), f"turn {referee.turn}, {referee.phase}: table"
-        laid = engine.layout(), sum(map(count_laid, referee.forests))
-        if laid != self.laid:
-            self.laid = laid
-            assert engine.forests() == referee_forests(referee), f"turn {referee.turn}, {referee.phase}: forests"
+        for seat in engine.changed_forests() | referee.changed:
+            assert engine.forest(seat) == referee_forest(referee, seat), f"turn {referee.turn}, {referee.phase}: forest"
+        referee.changed.clear()
         if referee.turn != self.turn:
             self.turn = referee.turn
-            assert engine.scores() == self.scores.totals(), f"turn {referee.turn}: scores"
+            assert engine.scores() == referee.totals(), f"turn {referee.turn}: scores"
 
     def compare_end(self) -> None:
         """Compare all forests and all scores by species, and note what the game has shown."""
         engine, referee = self.engine, self.referee
-        assert engine.forests() == referee_forests(referee), "forests at the end"
         for seat in range(referee.players):
+            assert engine.forest(seat) == referee_forest(referee, seat), f"forest of seat {seat} at the end"
             assert engine.score(seat) == referee.score(seat), f"score of seat {seat} at the end"
-            self.seen.species.update(referee.score(seat).keys() - {"dragonflies", "cave", "total"})
         assert referee.ending is not None
         self.seen.endings[referee.ending] += 1
-        for forest in referee.forests:
-            self.seen.species.update({visible.species.key for habitat in forest for visible in habitat.on_it()})
+        self.seen.verbs += referee.verbs
+        self.seen.species.update(visible.species.key for forest in referee.forests for visible in everything(forest))
 
 
 def play_setting(name: str, setting: Setting) -> Seen:

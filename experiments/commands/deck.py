@@ -1,0 +1,120 @@
+"""`dartmoor deck`: show, check and build decks, and the template for the owner of a box."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.commands.common import DeckOption, JsonOption, console, print_json, warn
+
+CsvOption = Annotated[bool, typer.Option("--csv", help="Print the deck's file (CSV).")]
+WriteOption = Annotated[Path | None, typer.Option("--out", help="Write the CSV into this file.")]
+
+deck_app = typer.Typer(help="The deck: which species share a card and which symbols they show.", no_args_is_help=True)
+
+
+def deck_document(name: str) -> dict[str, object]:
+    """Return a deck as a document, with its hash and what of it is not published."""
+    from collections import Counter
+    from dataclasses import asdict
+
+    from sim.deck import deck_hash, deck_warnings, load_deck
+
+    deck = load_deck(name)
+    return {
+        "deck": deck.name,
+        "hash": deck_hash(deck),
+        "status": dict(Counter(card.status for card in deck.cards)),
+        "warnings": deck_warnings(deck),
+        "cards": [asdict(card) for card in deck.cards],
+    }
+
+
+def write_csv(text: str, out: Path | None) -> None:
+    """Print a CSV, or write it whole into a file."""
+    import sys
+
+    from experiments.files import write_text
+
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        write_text(out, text)
+
+
+@deck_app.command("show")
+def show(deck: DeckOption = "reference", as_csv: CsvOption = False, as_json: JsonOption = False) -> None:
+    """Print the deck in force.
+
+    Example: dartmoor deck show --csv > my_deck.csv
+    """
+    from rich.table import Table
+
+    from sim.deck import load_deck
+
+    if as_csv:
+        write_csv(load_deck(deck).to_csv(), None)
+        return
+    document = deck_document(deck)
+    if as_json:
+        print_json(document)
+        return
+    columns = ("id", "kind", "first", "first_symbol", "second", "second_symbol", "status")
+    table = Table(*columns, title=f"deck {document['deck']}")
+    for card in load_deck(deck).cards:
+        table.add_row(*(getattr(card, column) for column in columns))
+    console().print(table)
+
+
+@deck_app.command("check")
+def check(
+    deck: Annotated[str, typer.Argument(metavar="FILE", help="A deck file.")], as_json: JsonOption = False
+) -> None:
+    """Check a deck file: 172 cards, copies, halves and symbols; warn where it departs from what is published.
+
+    Example: dartmoor deck check my_deck.csv
+    """
+    document = deck_document(deck)
+    warnings = document["warnings"]
+    assert isinstance(warnings, list)
+    if as_json:
+        print_json({key: value for key, value in document.items() if key != "cards"})
+        return
+    for line in warnings:
+        warn(line)
+    console().print(f"{deck}: a deck of this box, {len(warnings)} warnings", markup=False)
+
+
+@deck_app.command("build")
+def build(
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of another deck; without it the reference.")] = None,
+    out: WriteOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Build a deck that keeps everything known and is otherwise as even as possible.
+
+    Example: dartmoor deck build --seed 7 --out deck7.csv
+    """
+    from sim.deck import load_deck
+
+    name = "reference" if seed is None else f"seed:{seed}"
+    if as_json:
+        print_json(deck_document(name))
+    else:
+        write_csv(load_deck(name).to_csv(), out)
+
+
+@deck_app.command("template")
+def template_command(out: WriteOption = None) -> None:
+    """Print a deck file with everything known filled in, for the owner of a box to complete.
+
+    Example: dartmoor deck template --out my_deck.csv
+    """
+    from sim.deck import template
+
+    write_csv(template(), out)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(deck_app, name="deck")
