@@ -41,7 +41,7 @@ class GamesFile:
 
     def _columns(self, outcomes: np.ndarray) -> dict[str, Any]:
         numbers = np.array([cave.number for cave in self.setting.world.caves], np.uint8)
-        endings = np.array([ending.name.lower() for ending in Ending], object)
+        endings = np.array([ending.name.lower() for ending in Ending])
         columns: dict[str, Any] = {
             "seed": np.full(len(outcomes), self.setting.seed, np.int64),
             "game": outcomes["game"].astype(np.int64),
@@ -56,7 +56,7 @@ class GamesFile:
             columns[f"winter_{winter + 1}_turn"] = outcomes["winter_turn"][:, winter]
         for seat in range(self.setting.players):
             policy = self.setting.seats[seat].name
-            columns[f"seat_{seat}_policy"] = np.full(len(outcomes), policy, object)
+            columns[f"seat_{seat}_policy"] = np.full(len(outcomes), policy)
             columns[f"seat_{seat}_cave"] = numbers[outcomes["cave"][:, seat]]
             columns[f"seat_{seat}_score"] = outcomes["score"][:, seat]
             columns[f"seat_{seat}_win_share"] = outcomes["share"][:, seat] / SHARES

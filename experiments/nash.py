@@ -53,7 +53,8 @@ def nash_report(names: list[str], share: np.ndarray, se: np.ndarray, blocks: int
     names
         m policies.
     share, se
-        Shape (m, m): win shares of rows against columns and their standard errors; the diagonal is 1/2 and 0.
+        Shape (m, m): win shares of rows against columns and their standard errors (near 0 and 1 what stands for
+        them); the diagonal is 1/2 and 0.
     blocks
         On which every entry rests.
     seed

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.tournament import BlockSums, Contest, Table, TableResult, blocks_in_order
+from experiments.tournament import PENTANOMIAL, BlockSums, Contest, Table, TableResult, blocks_in_order
 from sim.errors import DartmoorError
-from sim.rules import SHARES
 
-VALUES = np.arange(5) / 4  # shares of a pair of games
+VALUES = np.arange(PENTANOMIAL) / (PENTANOMIAL - 1)  # shares of a pair of games
 ERROR = 0.05  # of both kinds
 NEVER_SEEN = 1e-3  # blocks: stands for a value without observations, so that a likelihood exists for every mean
 CHECKED_EVERY = 20  # blocks; a fixed step, so that threads do not move the stop
@@ -104,7 +103,6 @@ class SprtResult:
     elo1: float
     llr: float
     decision: str
-    counts: np.ndarray  # (5,) blocks by share of the first policy
     result: TableResult
     complete: bool
 
@@ -128,13 +126,12 @@ def run_sprt(
     if len(table) != 2 or len(set(table)) != 2:
         raise DartmoorError(f"--sprt: compares two policies at a table of two, not {','.join(table)}")
     low, high = wald_bounds()
-    sums, counts, llr, decision, complete = BlockSums(2), np.zeros(len(VALUES), np.int64), 0.0, UNDECIDED, True
+    sums, llr, decision, complete = BlockSums(2), 0.0, UNDECIDED, True
     parts = blocks_in_order(contest.matches(table), blocks, threads, CHECKED_EVERY)
     try:
         for part in parts:
             sums.add(part)
-            counts += pentanomial(part.share)
-            llr = log_likelihood_ratio(counts, elo0, elo1)
+            llr = log_likelihood_ratio(sums.pairs, elo0, elo1)
             on_games(2 * len(part.share))
             if not low < llr < high:
                 decision = ACCEPT_H1 if llr >= high else ACCEPT_H0
@@ -142,11 +139,6 @@ def run_sprt(
     except KeyboardInterrupt:
         complete = False
     parts.close()
-    if counts.sum() == 0:
+    if sums.blocks.sum() == 0:
         raise DartmoorError("interrupted before any block was complete; nothing written")
-    return SprtResult(elo0, elo1, llr, decision, counts, TableResult(table, sums), complete)
-
-
-def pentanomial(share: np.ndarray) -> np.ndarray:
-    """Return how many blocks gave the first of two policies 0, 1/4, .. 1 of their shares, from (blocks, 2, 2) 60ths."""
-    return np.bincount(share[:, :, 0].sum(1) * 2 // SHARES, minlength=len(VALUES))
+    return SprtResult(elo0, elo1, llr, decision, TableResult(table, sums), complete)

@@ -8,7 +8,7 @@ the same game in every rotation and its copies come out exactly equal.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, combinations_with_replacement, permutations
 
@@ -24,6 +24,7 @@ from sim.rules import SHARES
 GROUPS = 20  # of blocks, by index: a jackknife over them gives the error of what is no mean
 CHUNK_SECONDS = 0.5  # of play on one thread between two chances to stop
 MAX_CHUNK = 500  # blocks
+PENTANOMIAL = 5  # results of two games for one player: none, a tie, one win, a win and a tie, both
 SOLO, ALL = "solo", "all"  # which tables are played when none is named
 
 Table = tuple[str, ...]
@@ -51,25 +52,17 @@ class BlockSums:
     share_xx, score_xx : (GROUPS, n, n), sums over blocks of the products of block totals
     game_share, game_xx : (GROUPS, n, n) and (GROUPS, n, n, n), the same of single games, by rotation
     seat_share, seat_sq : (n,), sums over blocks of each seat's share in all rotations, and of its square
+    pairs : (5,), of two players: blocks that gave position 0 none, 1/4, 1/2, 3/4 or all of their shares (pentanomial)
     """
-
-    NAMES = ("blocks", "share", "score", "share_xx", "score_xx", "game_share", "game_xx", "seat_share", "seat_sq")
 
     def __init__(self, n: int) -> None:
         self.n = n
-        shapes = ((GROUPS,), *[(GROUPS, n)] * 2, *[(GROUPS, n, n)] * 3, (GROUPS, n, n, n), (n,), (n,))
-        for name, shape in zip(self.NAMES, shapes, strict=True):
-            setattr(self, name, np.zeros(shape, np.int64))
-
-    blocks: np.ndarray
-    share: np.ndarray
-    score: np.ndarray
-    share_xx: np.ndarray
-    score_xx: np.ndarray
-    game_share: np.ndarray
-    game_xx: np.ndarray
-    seat_share: np.ndarray
-    seat_sq: np.ndarray
+        self.blocks = np.zeros(GROUPS, np.int64)
+        self.share, self.score = np.zeros((2, GROUPS, n), np.int64)
+        self.share_xx, self.score_xx, self.game_share = np.zeros((3, GROUPS, n, n), np.int64)
+        self.game_xx = np.zeros((GROUPS, n, n, n), np.int64)
+        self.seat_share, self.seat_sq = np.zeros((2, n), np.int64)
+        self.pairs = np.zeros(PENTANOMIAL, np.int64)
 
     def add(self, part: Blocks) -> None:
         """Add the results of further blocks."""
@@ -86,10 +79,13 @@ class BlockSums:
         by_seat = seat_totals(part.share)
         self.seat_share += by_seat.sum(0)
         self.seat_sq += (by_seat**2).sum(0)
+        if self.n == 2:
+            quarters = part.share[:, :, 0].sum(1) * (PENTANOMIAL - 1) // (2 * SHARES)
+            self.pairs += np.bincount(quarters, minlength=PENTANOMIAL)
 
 
 def seat_totals(share: np.ndarray) -> np.ndarray:
-    """Return each seat's share over all rotations of a block, shape (blocks, seats), from (blocks, rotations, positions)."""
+    """Return each seat's share over a block, shape (blocks, seats), from (blocks, rotations, positions)."""
     n = share.shape[2]
     totals = np.zeros((len(share), n), np.int64)
     for rotation in range(n):
@@ -259,8 +255,8 @@ def play_blocks(matches: Sequence[Match], first: int, count: int) -> Blocks:
 
 def blocks_in_order(
     matches: Sequence[Match], blocks: int, threads: int, chunk: int | None = None, start: int = 0
-) -> Iterator[Blocks]:
-    """Yield the results of blocks start .. start+blocks-1, in order; without `chunk`, sized by how long the first takes."""
+) -> Generator[Blocks, None, None]:
+    """Yield the results of blocks start .. start+blocks-1 in order, `chunk` at once or what takes a moment."""
     begin = time.perf_counter()
     if chunk is None:
         yield play_blocks(matches, start, 1)

@@ -1,4 +1,4 @@
-"""Policies by name: the built-in ones, a user's file, or a weights file."""
+"""Policies by name: the built-in ones, an archetype, a user's file, or a weights file."""
 
 import hashlib
 import importlib
@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from policies.weights_file import ARCHETYPES, archetype_names, read_weights
 from sim.errors import DartmoorError
 
 NO_WEIGHTS = np.zeros(1)
+WEIGHTS_PREFIX = "weights:"
+WEIGHTED_SOURCES = ("feature_names.py", "features.py", "weighted.py")  # what plays any weights
+FORMS = "weights:FILE.toml, FILE.py:NAME"
 
 
 @dataclass(frozen=True)
@@ -41,19 +45,31 @@ class LoadedPolicy:
     hash: str
 
 
-def load_policy(name: str) -> LoadedPolicy:
-    """Return the policy that a user named.
+def policy_names() -> list[str]:
+    """Return every name that needs no file: the built-in policies, then the archetypes."""
+    return [*BUILT_IN, *archetype_names()]
+
+
+def load_policy(name: str, players: int | None = None) -> LoadedPolicy:
+    """Return the policy that a user named; with `players`, its weights must be meant for a table of that size.
 
     Raises
     ------
     DartmoorError
-        There is no such policy; the message lists those there are.
+        There is no such policy (the message lists those there are), or its file cannot be used.
     """
-    if name not in BUILT_IN:
-        raise DartmoorError(f"policy {name!r} unknown, expected one of {', '.join(BUILT_IN)}")
-    entry = BUILT_IN[name]
-    module = importlib.import_module(entry.module)
-    return LoadedPolicy(name, getattr(module, entry.function), NO_WEIGHTS, source_hash(Path(str(module.__file__))))
+    if name in BUILT_IN:
+        return _load_built_in(name)
+    if name.startswith(WEIGHTS_PREFIX):
+        return _load_weights(name, Path(name.removeprefix(WEIGHTS_PREFIX)), players)
+    if name in archetype_names():
+        return _load_weights(name, ARCHETYPES / f"{name}.toml", players)
+    path, _, function = name.rpartition(":")
+    if path.endswith(".py"):
+        from policies.user_file import load_function
+
+        return LoadedPolicy(name, load_function(Path(path), function), NO_WEIGHTS, source_hash(Path(path)))
+    raise DartmoorError(f"policy {name!r} unknown, expected one of {', '.join(policy_names())}, or {FORMS}")
 
 
 def load_seats(names: str, players: int) -> list[LoadedPolicy]:
@@ -69,10 +85,29 @@ def load_seats(names: str, players: int) -> list[LoadedPolicy]:
         parts *= players
     if len(parts) != players:
         raise DartmoorError(f"--policies: {len(parts)} names for {players} players, expected one or {players}")
-    loaded = {part: load_policy(part) for part in parts}
+    loaded = {part: load_policy(part, players) for part in parts}
     return [loaded[part] for part in parts]
 
 
-def source_hash(path: Path) -> str:
-    """Return the SHA-256 of a source file, in hex."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def source_hash(*paths: Path) -> str:
+    """Return the SHA-256 of source files, in hex."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _load_built_in(name: str) -> LoadedPolicy:
+    entry = BUILT_IN[name]
+    module = importlib.import_module(entry.module)
+    return LoadedPolicy(name, getattr(module, entry.function), NO_WEIGHTS, source_hash(Path(str(module.__file__))))
+
+
+def _load_weights(name: str, path: Path, players: int | None) -> LoadedPolicy:
+    found = read_weights(path, players)  # before the slow import: a mistake in the file is told at once
+    from policies.weighted import weighted
+
+    folder = Path(__file__).parent
+    digest = hashlib.sha256(found.weights.tobytes())
+    digest.update(source_hash(*(folder / source for source in WEIGHTED_SOURCES)).encode())
+    return LoadedPolicy(name, weighted, found.weights, digest.hexdigest())

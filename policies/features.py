@@ -1,0 +1,442 @@
+"""The position through the eyes of the `weights` policy: one linear value of named features (`policies.feature_names`).
+
+A VIEW holds what one decision needs to know of the player's own hand and forest and of the table, so that each
+candidate costs little. Nothing here looks at the stack's order, the box or another hand.
+"""
+
+import numpy as np
+from numba import from_dtype, njit
+
+from policies.feature_names import Feature
+from sim.codes import CardType, EffectOp, MoorSlot, Placement, ScoreOp, Slot, TreeSlot
+from sim.effects import count_types
+from sim.forest import can_place, is_moor
+from sim.gain import NOWHERE, cave_gain, placement_gain
+from sim.rules import CLEARING_LIMIT, HAND_LIMIT, HALVES, SLOTS, SYMBOLS, TYPES
+from sim.scoring import TERMS, steps_points
+
+FIRST_TYPE = int(Feature.TREE)  # the weight of type t is FIRST_TYPE + t
+LOOK = 3  # further cards that a step score is judged by
+ENOUGH = 4  # hand that is not short
+LEAD = 2  # moors beyond which a lead or a lag is no longer worth more
+PILE = 9  # at first the end is expected a third of the last third above the bottom: a ninth of the stack
+TREE_PLACES = 1 << Placement.TOP | 1 << Placement.TOP_SHARING | 1 << Placement.BOTTOM | 1 << Placement.LEFT
+TREE_PLACES |= 1 << Placement.LEFT_SHARING | 1 << Placement.RIGHT | 1 << Placement.RIGHT_SHARING
+MOOR_PLACES = 1 << Placement.TOP | 1 << Placement.TOP_SHARING | 1 << Placement.TOP_MOOR
+MOOR_PLACES |= 1 << Placement.BOTTOM | 1 << Placement.BOTTOM_MOOR
+
+VIEW = np.dtype(
+    [
+        ("left", np.float64),  # expected share of the game to come
+        ("point", np.float64),  # value of a point now
+        ("card", np.float64),  # value of a card in hand
+        ("hand_types", np.int64, (TYPES,)),  # hand cards with the type
+        ("hand_symbols", np.int64, (SYMBOLS + 1,)),  # hand cards with the symbol
+        ("demand", np.float64, (TYPES,)),  # points that halves in hand gain by one more card of the type
+        ("symbol_demand", np.float64, (SYMBOLS + 1,)),
+        ("kin", np.float64, (TYPES,)),  # share of own forest and hand with the type
+        ("open", np.int64, (3,)),  # open top, bottom, side slots
+        ("stranded", np.int64, (2,)),  # halves in hand without a place that a tree or shrub, a moor would give
+        ("lead", np.int64),  # own moors less the most of another player
+        ("value", np.float64, (HAND_LIMIT, HALVES)),  # of placing each half in hand
+        ("worth", np.float64, (HAND_LIMIT,)),  # of each hand card
+        ("order", np.int64, (HAND_LIMIT,)),  # hand places by worth, least first
+        ("best_of_type", np.float64, (TYPES,)),  # best value of placing a half in hand of the type
+    ],
+    align=True,
+)
+View = from_dtype(VIEW)
+
+assert len(CardType) == TYPES and Feature.HOOFED == FIRST_TYPE + CardType.HOOFED
+
+
+# The view
+
+
+@njit(cache=True, nogil=True)
+def share_left(state):
+    """Return the expected share of the stack to come before the third winter, from what everyone sees.
+
+    Before the first winter the last third is intact, and the third winter is expected two thirds down in it; after the
+    first two winters are uniform in the rest, after the second one is.
+    """
+    rest = state.stack_n - state.stack_top
+    whole = state.stack_n - state.stack_n / PILE
+    if state.winters == 0:
+        return min(1.0, (rest - state.stack_n / PILE) / whole)
+    if state.winters == 1:
+        return rest * 2 / 3 / whole
+    return rest / 2 / whole
+
+
+@njit(cache=True, nogil=True)
+def look(state, tables, weights, player):
+    """Return the view of one decision, as an array of one record, without the values of the hand."""
+    views = np.zeros(1, VIEW)
+    view = views[0]
+    view.left = share_left(state)
+    gone = 1 - view.left
+    view.point = weights[Feature.POINTS] + weights[Feature.POINTS_LATE] * gone
+    view.card = weights[Feature.CARDS] + weights[Feature.CARDS_LATE] * gone
+    look_at_hand(state, tables, player, view)
+    look_at_slots(state, tables, player, view)
+    owned = 1.0 + state.hand_n[player]
+    for kind in range(TYPES):
+        view.kin[kind] = state.type_n[player, kind] + view.hand_types[kind]
+    owned += sum_cards(state, tables, player)
+    for kind in range(TYPES):
+        view.kin[kind] /= owned
+    most = 0
+    for other in range(state.players):
+        if other != player:
+            most = max(most, state.type_n[other, CardType.MOOR])
+    view.lead = state.type_n[player, CardType.MOOR] - most
+    return views
+
+
+@njit(cache=True, nogil=True)
+def sum_cards(state, tables, player):
+    """Return the number of cards in a forest; every card has exactly one of these types or two of a family."""
+    types = state.type_n[player]
+    cards = types[CardType.TREE] + types[CardType.SHRUB] + types[CardType.MOOR] + types[CardType.BIRD]
+    cards += types[CardType.BAT] + types[CardType.INSECT] + types[CardType.PLANT] + types[CardType.AMPHIBIAN]
+    return cards + types[CardType.PAWED] + types[CardType.HOOFED]
+
+
+@njit(cache=True, nogil=True)
+def look_at_hand(state, tables, player, view):
+    """Count the types, symbols, demands and stranded halves of the hand."""
+    for i in range(state.hand_n[player]):
+        card = state.hand[player, i]
+        for kind in range(TYPES):
+            view.hand_types[kind] += tables.card_types[card] >> kind & 1
+        for symbol in range(SYMBOLS):
+            view.hand_symbols[symbol] += tables.symbols[card] >> symbol & 1
+        for half in range(tables.halves[card]):
+            species = tables.species[card, half]
+            if not can_place(state, tables, player, card, half):
+                place = tables.placement[species, half]
+                view.stranded[0] += TREE_PLACES >> place & 1
+                view.stranded[1] += MOOR_PLACES >> place & 1
+            for term in range(TERMS):
+                if tables.score_op[species, term] == ScoreOp.NONE:
+                    break
+                add_demand(state, tables, player, species, tables.symbol[card, half], term, view, 1)
+
+
+@njit(cache=True, nogil=True)
+def add_demand(state, tables, player, species, symbol, term, view, times):
+    """Add what one scoring term of a species in hand asks for, `times` times."""
+    op, arg = tables.score_op[species, term], tables.score_arg[species, term]
+    if op == ScoreOp.PER_SYMBOL:
+        view.symbol_demand[arg] += times * tables.score_n[species, term]
+    elif op == ScoreOp.PER_OWN_SYMBOL:
+        view.symbol_demand[symbol] += times * tables.score_n[species, term]
+    else:
+        rate = type_rate(state, tables, player, species, term)
+        if rate > 0:
+            view.demand[arg] += times * rate
+
+
+@njit(cache=True, nogil=True)
+def type_rate(state, tables, player, species, term):
+    """Return the points that a copy gains by one more card of the type its term counts; step scores over some cards."""
+    op, arg = tables.score_op[species, term], tables.score_arg[species, term]
+    if op == ScoreOp.PER_TYPE or op == ScoreOp.PER_SPECIES:
+        return float(tables.score_n[species, term])
+    if op == ScoreOp.TYPE_STEPS:
+        count = state.type_n[player, arg]
+    elif op == ScoreOp.SPECIES_STEPS:
+        count = state.kinds_n[player, arg]
+    else:
+        return 0.0
+    return (steps_points(tables, species, count + LOOK) - steps_points(tables, species, count)) / LOOK
+
+
+@njit(cache=True, nogil=True)
+def look_at_slots(state, tables, player, view):
+    """Count the open slots of the forest by kind."""
+    for i in range(state.habitats_n[player]):
+        habitat = state.habitats[player, i]
+        moor = is_moor(state, tables, habitat)
+        for slot in range(SLOTS):
+            if state.slot_n[habitat, slot] == 0:
+                view.open[slot_kind(moor, slot)] += 1
+
+
+@njit(cache=True, nogil=True)
+def slot_kind(moor, slot):
+    """Return 0 for a top slot, 1 for a bottom slot, 2 for a side."""
+    if slot == TreeSlot.TOP or moor and slot == MoorSlot.TOP2:
+        return 0
+    return 1 if slot == TreeSlot.BOTTOM or moor else 2
+
+
+# Placing one half
+
+
+@njit(cache=True, nogil=True)
+def place_value(state, tables, weights, view, player, species, symbol, card, held):
+    """Return the value of having `species` placed somewhere; `held`: its card is in hand and so counted in the view."""
+    left = view.left
+    gain = placement_gain(state, tables, player, species, symbol, NOWHERE, 0)
+    value = view.point * gain
+    value += growth(state, tables, weights, view, player, species, symbol, card, held)
+    value += help_value(state, tables, weights, view, player, species, symbol, held)
+    kin = 0.0
+    for i in range(tables.type_count[species]):
+        kind = tables.type_list[species, i]
+        kin = max(kin, view.kin[kind])
+        value += weights[FIRST_TYPE + kind] * left
+    value += weights[Feature.KIN] * kin * left
+    value += slot_value(state, tables, weights, view, species)
+    triggers = tables.trigger_types[species]
+    if triggers:
+        value += weights[Feature.TRIGGER_LATER] * left
+        for kind in range(TYPES):
+            if triggers >> kind & 1:
+                value += weights[Feature.TRIGGER_HAND] * view.hand_types[kind]
+    return value
+
+
+@njit(cache=True, nogil=True)
+def growth(state, tables, weights, view, player, species, symbol, card, held):
+    """Return the value of the points that the card itself would gain by further cards: in hand, and later."""
+    hand, later = 0.0, 0.0
+    for term in range(TERMS):
+        op, arg, n = tables.score_op[species, term], tables.score_arg[species, term], tables.score_n[species, term]
+        if op == ScoreOp.NONE:
+            break
+        if op == ScoreOp.PER_SYMBOL or op == ScoreOp.PER_OWN_SYMBOL:
+            wanted = arg if op == ScoreOp.PER_SYMBOL else symbol
+            hand += n * (view.hand_symbols[wanted] - (held and tables.symbols[card] >> wanted & 1))
+            later += n / SYMBOLS
+        elif op == ScoreOp.PER_CAVE_CARD or op == ScoreOp.PER_CARD_BELOW:
+            later += n
+        else:
+            rate = type_rate(state, tables, player, species, term)
+            if rate > 0:
+                hand += rate * (view.hand_types[arg] - (held and tables.card_types[card] >> arg & 1))
+                later += rate * view.kin[arg]
+    return weights[Feature.GROW_HAND] * hand + weights[Feature.GROW_LATER] * later * view.left
+
+
+@njit(cache=True, nogil=True)
+def help_value(state, tables, weights, view, player, species, symbol, held):
+    """Return the value of what the other halves in hand would gain by this one's types and symbol."""
+    points = view.symbol_demand[symbol]
+    for i in range(tables.type_count[species]):
+        points += view.demand[tables.type_list[species, i]]
+    if held:  # less what this half asks for itself
+        for term in range(TERMS):
+            op, arg = tables.score_op[species, term], tables.score_arg[species, term]
+            if op == ScoreOp.NONE:
+                break
+            if op == ScoreOp.PER_OWN_SYMBOL or op == ScoreOp.PER_SYMBOL and arg == symbol:
+                points -= tables.score_n[species, term]
+            elif tables.types[species] >> arg & 1:
+                points -= type_rate(state, tables, player, species, term)
+    return weights[Feature.HELP_HAND] * points
+
+
+@njit(cache=True, nogil=True)
+def slot_value(state, tables, weights, view, species):
+    """Return the value of the slots that a habitat opens, or that a half takes; and of the lead in moors."""
+    slot = tables.slot[species]
+    if slot == Slot.TREE or slot == Slot.SHRUB:
+        value = weights[Feature.OPEN_TOP] * opened(view.open[0], 1) + weights[Feature.OPEN_BOTTOM] * opened(
+            view.open[1], 1
+        )
+        value = (value + weights[Feature.OPEN_SIDE] * opened(view.open[2], 2)) * view.left
+        value += weights[Feature.OPENS_HAND] * view.stranded[0]
+        return value + weights[Feature.REVEAL] if slot == Slot.TREE else value
+    if slot == Slot.MOOR:
+        value = weights[Feature.OPEN_TOP] * opened(view.open[0], 2) + weights[Feature.OPEN_BOTTOM] * opened(
+            view.open[1], 2
+        )
+        lead = min(view.lead + 1, LEAD) - min(view.lead, LEAD) if view.lead >= -LEAD else 0
+        return value * view.left + weights[Feature.OPENS_HAND] * view.stranded[1] + weights[Feature.MOOR_LEAD] * lead
+    kind = slot - Slot.TOP
+    return weights[Feature.OPEN_TOP + kind] * opened(view.open[kind], -1) * view.left
+
+
+@njit(cache=True, nogil=True)
+def opened(k, more):
+    """Return the change of k / (k + 2) when `more` slots open; none open, as beside a sharing card, stays none."""
+    after = max(0, k + more)
+    return after / (after + 2) - k / (k + 2)
+
+
+# Effects
+
+
+@njit(cache=True, nogil=True)
+def effect_value(state, tables, weights, view, player, op, types, n, card, hand_n):
+    """Return the value of an effect or bonus carried out with `hand_n` cards in hand; `card` itself is not placed by it."""
+    if op == EffectOp.NONE:
+        return 0.0
+    if op == EffectOp.DRAW or op == EffectOp.DRAW_PER_TYPE:
+        cards = n if op == EffectOp.DRAW else n * count_types(state, player, types)
+        return drawn_value(weights, view, cards, hand_n)
+    if op == EffectOp.CLEARING_TO_HAND:
+        return (weights[Feature.TAKEN] + view.card) * min(n, HAND_LIMIT - hand_n)
+    if op == EffectOp.EXTRA_TURN or op == EffectOp.EXTRA_TURN_IF_TYPE:
+        earned = op == EffectOp.EXTRA_TURN or count_types(state, player, types) >= n
+        return weights[Feature.EXTRA_TURN] if earned else 0.0
+    if op == EffectOp.MOOR_FROM_HAND:
+        return weights[Feature.FREE_MOOR] if hand_n > 0 else 0.0
+    if op == EffectOp.CLEARING_TO_FOREST:
+        return free_from_clearing(state, tables, weights, types)
+    if op == EffectOp.PLAY_FREE or op == EffectOp.PLAY_FREE_ANY_NUMBER or op == EffectOp.PLAY_FREE_WITH_EFFECT:
+        return free_from_hand(tables, weights, view, op, types, card)
+    if op == EffectOp.HAND_TO_CLEARING or op == EffectOp.HAND_TO_CAVE:
+        return n * ((op == EffectOp.HAND_TO_CAVE) * view.point - view.card)
+    gain = cave_gain(state, tables, player, op, types, n)
+    return view.point * gain + weights[Feature.CAVE_CARDS] * gain * view.left
+
+
+@njit(cache=True, nogil=True)
+def drawn_value(weights, view, cards, hand_n):
+    """Return the value of cards drawn from the stack by an effect, up to the hand limit."""
+    return (weights[Feature.DRAWN] + view.card) * max(0, min(cards, HAND_LIMIT - hand_n))
+
+
+@njit(cache=True, nogil=True)
+def free_from_hand(tables, weights, view, op, types, card):
+    """Return the value of placing hand cards of the types free."""
+    count, best = 0, 0.0
+    for kind in range(TYPES):
+        if types >> kind & 1:
+            count += view.hand_types[kind] - (tables.card_types[card] >> kind & 1)
+            best = max(best, view.best_of_type[kind])
+    if count <= 0:
+        return 0.0
+    if op != EffectOp.PLAY_FREE_ANY_NUMBER:
+        count = 1
+    return weights[Feature.FREE_CARD] * count + weights[Feature.FREE_VALUE] * best
+
+
+@njit(cache=True, nogil=True)
+def free_from_clearing(state, tables, weights, types):
+    """Return the value of placing a card of the types from the clearing, if there is one now."""
+    for i in range(state.clearing_n):
+        if tables.card_types[state.clearing[i]] & types:
+            return weights[Feature.FREE_CARD]
+    return 0.0
+
+
+@njit(cache=True, nogil=True)
+def played_effects(state, tables, weights, view, player, species, card, hand_n):
+    """Return the value of what placing a species sets off: its effect and the permanent effects that react to it."""
+    value = effect_value(
+        state,
+        tables,
+        weights,
+        view,
+        player,
+        tables.effect_op[species],
+        tables.effect_types[species],
+        tables.effect_n[species],
+        card,
+        hand_n,
+    )
+    draws = 0
+    for i in range(tables.type_count[species]):
+        draws += state.trigger_n[player, tables.type_list[species, i]]
+    return value + drawn_value(weights, view, draws, hand_n) if draws > 0 else value
+
+
+# Cards in hand and in the clearing
+
+
+@njit(cache=True, nogil=True)
+def half_worth(state, tables, weights, view, player, card, half, value):
+    """Return what holding a half is worth: the value of placing it, with its effect, less its cost in cards."""
+    species = tables.species[card, half]
+    hand_n = state.hand_n[player]
+    worth = value + played_effects(state, tables, weights, view, player, species, card, hand_n - 1)
+    worth -= tables.cost[species] * view.card
+    return worth if can_place(state, tables, player, card, half) else worth * weights[Feature.UNPLACED]
+
+
+@njit(cache=True, nogil=True)
+def card_worth(state, tables, weights, view, player, card):
+    """Return the worth of a card that is not in hand: that of its better half, at least 0."""
+    best = 0.0
+    for half in range(tables.halves[card]):
+        species, symbol = tables.species[card, half], tables.symbol[card, half]
+        value = place_value(state, tables, weights, view, player, species, symbol, card, False)
+        best = max(best, half_worth(state, tables, weights, view, player, card, half, value))
+    return best
+
+
+@njit(cache=True, nogil=True)
+def value_hand(state, tables, weights, view, player):
+    """Fill the values of placing every half in hand, the worths of the hand cards, and their order."""
+    for i in range(state.hand_n[player]):
+        card = state.hand[player, i]
+        for half in range(tables.halves[card]):
+            species, symbol = tables.species[card, half], tables.symbol[card, half]
+            value = place_value(state, tables, weights, view, player, species, symbol, card, True)
+            view.value[i, half] = value
+            if can_place(state, tables, player, card, half):
+                for k in range(tables.type_count[species]):
+                    kind = tables.type_list[species, k]
+                    view.best_of_type[kind] = max(view.best_of_type[kind], value)
+    for i in range(state.hand_n[player]):
+        card = state.hand[player, i]
+        for half in range(tables.halves[card]):
+            worth = half_worth(state, tables, weights, view, player, card, half, view.value[i, half])
+            view.worth[i] = max(view.worth[i], worth)
+        put_in_order(view, np.int64(i))
+
+
+@njit(cache=True, nogil=True)
+def put_in_order(view, i):
+    """Insert hand place `i` among the places before it, by worth; ties keep the order of cards."""
+    k = i
+    while k > 0 and view.worth[view.order[k - 1]] > view.worth[i]:
+        view.order[k] = view.order[k - 1]
+        k -= 1
+    view.order[k] = i
+
+
+@njit(cache=True, nogil=True)
+def payment(state, tables, view, player, but, count, mask):
+    """Return the worth of the `count` least worthy hand cards that show a symbol of the mask, or -1 if there are fewer.
+
+    `but` is the hand place of the card played, -1 for none.
+    """
+    worth, found = 0.0, 0
+    for k in range(state.hand_n[player]):
+        if found == count:
+            break
+        i = view.order[k]
+        if i != but and tables.symbols[state.hand[player, i]] & mask:
+            worth += view.worth[i]
+            found += 1
+    return worth if found == count else -1.0
+
+
+@njit(cache=True, nogil=True)
+def shortage(weights, hand_n):
+    """Return the value of cards missing to a hand of four."""
+    return weights[Feature.SHORT_HAND] * max(0, ENOUGH - hand_n)
+
+
+@njit(cache=True, nogil=True)
+def gift_value(state, tables, weights, player, card, more):
+    """Return the value of leaving a card in the clearing, for the better half's points to the next player a card spent.
+
+    `more` cards are still to come there; a clearing that will be emptied leaves nothing.
+    """
+    if weights[Feature.CLEARING_GIFT] == 0.0 or state.clearing_n + more >= CLEARING_LIMIT:
+        return 0.0
+    other = (player + 1) % state.players
+    best = 0.0
+    for half in range(tables.halves[card]):
+        if can_place(state, tables, other, card, half):
+            species = tables.species[card, half]
+            gain = placement_gain(state, tables, other, species, tables.symbol[card, half], NOWHERE, 0)
+            best = max(best, gain / (1 + tables.cost[species]))
+    return weights[Feature.CLEARING_GIFT] * best
