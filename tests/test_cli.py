@@ -155,6 +155,13 @@ def with_line(lines: list[str], number: int, old: str, new: str) -> list[str]:
     return [line.replace(old, new) if i == number else line for i, line in enumerate(lines)]
 
 
+def swap_halves(lines: list[str], number: int) -> list[str]:
+    """Exchange the first and the second half of one card."""
+    cells = lines[number].split(",")
+    cells[2:4], cells[4:6] = cells[4:6], cells[2:4]
+    return [*lines[:number], ",".join(cells), *lines[number + 1 :]]
+
+
 MISTAKES = [
     (("simulate", "--policies", "clever"), "greedy"),
     (("simulate", "--policies", "greedy,random,random"), "3 names for 2 players"),
@@ -192,21 +199,7 @@ def test_a_mistake_is_one_line_and_code_2(dartmoor, arguments, hint) -> None:
     [
         (lambda lines: lines[:-1], "171"),
         (lambda lines: with_line(lines, 172, "wet_woodland", "warrens"), "copies of"),
-        (
-            lambda lines: (
-                with_line(lines, 100, "left_right", "top_bottom")
-                if "left_right" in lines[100]
-                else [
-                    *lines[:95],
-                    lines[95]
-                    .replace("small_red_damselfly", "x")
-                    .replace("bog_asphodel", "small_red_damselfly")
-                    .replace("x,", "bog_asphodel,"),
-                    *lines[96:],
-                ]
-            ),
-            "bog_asphodel",
-        ),
+        (lambda lines: swap_halves(lines, 95), "bog_asphodel"),
         (lambda lines: with_line(lines, 95, "small_red_damselfly", "dragon"), "dragon"),
     ],
     ids=["171 cards", "one copy too many", "halves of the wrong kind", "unknown species"],
