@@ -11,7 +11,7 @@ from sim.deals import CARD_IDS, WINTER_IDS
 from sim.rules import DECK_SIZE
 from sim.species import box_species
 
-SLOT_NAMES = {
+SLOT_NAMES: dict[bool, dict[int, str]] = {
     False: {slot: slot.name.lower() for slot in TreeSlot},
     True: {
         MoorSlot.TOP: "first top",
@@ -69,7 +69,6 @@ class Narrator:
             how = f"plays {self.half(card, half)}, cost {cost}," if paid else f"places free {self.half(card, half)}"
             return f"{how} of {self.card(card)}"
         if act == Act.HOST:
-
             slot = SLOT_NAMES[is_moor_habitat(state, self.tables, card)][slot_of(action)]
             return f"puts it into the {slot} slot of {self.habitat(state, card)}"
         if act == Act.CAVE:
@@ -111,10 +110,10 @@ class Narrator:
                 )
             else:
                 lines.append(f"{cause}{self.card(card)} {self.goes(after, card)}")
-        moved = np.flatnonzero(before["place"] != after["place"])
+        moved = np.flatnonzero(before["place"] != after["place"]).tolist()
         for card in moved:
             if before["place"][card] == Place.CLEARING and op is not None and after["place"][card] >= Place.CAVE:
-                lines.append(f"{cause}{self.card(int(card))} goes from the clearing into the cave")
+                lines.append(f"{cause}{self.card(card)} goes from the clearing into the cave")
         discarded = [card for card in moved if op == EffectOp.END_TURN and after["place"][card] == Place.DISCARD]
         if discarded:
             lines.append(f"{cause}the clearing with its {len(discarded)} cards goes to the discard pile")
@@ -144,4 +143,3 @@ class Narrator:
             f"{int(state['stack_n']) - int(state['stack_top'])} cards in the stack\n"
             f"  hand: {self.cards(hand)}\n  clearing: {self.cards(clearing)}"
         )
-

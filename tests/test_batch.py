@@ -1,4 +1,4 @@
-"""Many games at once: the same bytes for any threads, chunks and splits; single games again; policies that misbehave."""
+"""Many games at once: the same bytes for any threads, chunks and splits; single games; policies that misbehave."""
 
 import itertools
 import time

@@ -19,13 +19,13 @@ from sim.codes import (
     CaveMode,
     Face,
     Fate,
-    Kind,
     MoorSlot,
     Phase,
     Place,
     Placement,
     ScoreOp,
     Share,
+    Symbol,
     TreeSlot,
 )
 from sim.deal import setup
@@ -49,7 +49,7 @@ from sim.rules import (
 )
 from sim.rulings import Rulings
 from sim.scoring import cave_points, species_points, total_points
-from sim.state import GAME, PENDING, SPECIES_ROWS, new_games
+from sim.state import PENDING, SPECIES_ROWS, new_games
 from sim.tables import TERMS, build_tables
 
 GAMES = 4  # of each number of players and set of rulings
@@ -131,7 +131,7 @@ class Recount:
     def _visible(self, card: int) -> tuple[int, int]:
         face = self.face[card]
         if face == Face.DOWN:
-            return UNIVERSAL_MOOR, 6
+            return UNIVERSAL_MOOR, int(Symbol.NONE)
         return int(self.tables["species"][card, face]), int(self.tables["symbol"][card, face])
 
     def _count_habitat(self, player: int, habitat: int) -> None:
@@ -423,8 +423,8 @@ def test_listing_answers_changes_nothing(tables):
     watch.play()
 
 
-def test_rows_for_the_universal_moor_are_moors_only(tables):
+def test_the_universal_moor_is_a_moor_that_scores_and_does_nothing(tables):
     assert SPECIES_ROWS == UNIVERSAL_MOOR + 1
     assert tables[0]["types"][UNIVERSAL_MOOR] == 1 << CardType.MOOR
-    assert (tables[0]["kind"] == Kind.MOOR).sum() == 27
-    assert GAME["placeable"].shape == (MAX_PLAYERS,)
+    for name in ("cost", "score_op", "effect_op", "bonus_op", "trigger_types", "share", "doubles"):
+        assert not tables[0][name][UNIVERSAL_MOOR].any(), name

@@ -55,10 +55,10 @@ def replay_command(
     runs: list[tuple[Setting, Deal | None]] = []
     if paths:
         for path in paths:
-            for given in read_deals(path, world.tables):
-                if players is not None and players != given.players:
-                    raise DartmoorError(f"{given.where}: a deal for {given.players} players, but --players {players}")
-                runs.append((make_setting(world, given.players, policies, caves, seed), given))
+            for one in read_deals(path, world.tables):
+                if players is not None and players != one.players:
+                    raise DartmoorError(f"{one.where}: a deal for {one.players} players, but --players {players}")
+                runs.append((make_setting(world, one.players, policies, caves, seed), one))
     else:
         runs.append((make_setting(world, 2 if players is None else players, policies, caves, seed), None))
     if as_json:
@@ -66,8 +66,8 @@ def replay_command(
     else:
         out = console()
         for setting, given in runs:
-            title = given.where if given else f"game {game} of seed {seed}"
-            out.print(title[0].upper() + title[1:], markup=False, soft_wrap=True)
+            title = given.where if given else f"Game {game} of seed {seed}"
+            out.print(title, markup=False, soft_wrap=True)
             for line in narrate(setting, game, given):
                 out.print(line, markup=False, soft_wrap=True)
             print_scores([final_sheet(setting, game, given)], ["Final scoring"], out)
