@@ -51,15 +51,22 @@ def experiment_manifest(
     world: World,
     command: str,
     seed: int,
+    plan: Plan,
     stop: Stop,
     policies: Sequence[LoadedPolicy],
     options: Mapping[str, object],
 ) -> dict[str, Any]:
-    """Return the manifest of an experiment; `options` are the command's own, under their own names."""
+    """Return the manifest of an experiment.
+
+    `options` are the command's own, under their own names; how long to play is added, so that they play the same again.
+    """
+    length: dict[str, object] = {"games": stop.games}
+    if plan.target is not None:
+        length = {"precision": plan.target, "max_games": plan.most}
     return manifest(
         seed=seed,
         games=stop.games,
-        options={"command": command, "deals": stop.games, **options},
+        options={"command": command, **options, **length},
         deck={"name": world.deck.name, "hash": deck_hash(world.deck)},
         assumptions=world.assumptions,
         policies=[{"name": one.name, "hash": one.hash} for one in policies],
@@ -136,12 +143,15 @@ def columns(name: str, one: Estimate) -> dict[str, Any]:
     }
 
 
-def tidy(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return rows as a frame, in which every estimate (a dict with `value` and `ci`) is spread over columns."""
+def tidy(rows: Iterable[Mapping[str, Any]], plain: Sequence[str] = ()) -> pd.DataFrame:
+    """Return rows as a frame, in which every estimate (a dict with `value` and `ci`) is spread over columns.
+
+    `plain` are the columns of a frame without rows, so that its file has a header.
+    """
     flat_rows = []
     for row in rows:
         flat: dict[str, Any] = {}
         for name, value in row.items():
             flat.update(columns(name, value) if isinstance(value, Mapping) and "ci" in value else {name: value})
         flat_rows.append(flat)
-    return pd.DataFrame(flat_rows)
+    return pd.DataFrame(flat_rows) if flat_rows else pd.DataFrame(columns=list(plain))

@@ -8,11 +8,11 @@ import numpy as np
 from numba import from_dtype, njit
 
 from policies.feature_names import Feature
-from sim.codes import CardType, EffectOp, MoorSlot, Placement, ScoreOp, Slot, TreeSlot
+from sim.codes import CardType, EffectOp, Placement, ScoreOp, Slot
 from sim.effects import count_types
-from sim.forest import can_place, is_moor
+from sim.forest import can_place
 from sim.gain import NOWHERE, cave_gain, placement_gain
-from sim.rules import CLEARING_LIMIT, HAND_LIMIT, HALVES, SLOTS, SYMBOLS, TYPES
+from sim.rules import CLEARING_LIMIT, HALVES, HAND_LIMIT, SYMBOLS, TYPES
 from sim.scoring import TERMS, steps_points
 
 FIRST_TYPE = int(Feature.TREE)  # the weight of type t is FIRST_TYPE + t
@@ -30,15 +30,16 @@ VIEW = np.dtype(
         ("left", np.float64),  # expected share of the game to come
         ("point", np.float64),  # value of a point now
         ("card", np.float64),  # value of a card in hand
-        ("hand_types", np.int64, (TYPES,)),  # hand cards with the type
-        ("hand_symbols", np.int64, (SYMBOLS + 1,)),  # hand cards with the symbol
+        ("hand_types", np.int64, (TYPES,)),  # halves in hand with the type
+        ("hand_symbols", np.int64, (SYMBOLS + 1,)),  # halves in hand with the symbol
         ("demand", np.float64, (TYPES,)),  # points that halves in hand gain by one more card of the type
         ("symbol_demand", np.float64, (SYMBOLS + 1,)),
         ("kin", np.float64, (TYPES,)),  # share of own forest and hand with the type
-        ("open", np.int64, (3,)),  # open top, bottom, side slots
+        ("open", np.int64, (3,)),  # habitats with an open top, with an open bottom; open sides
         ("stranded", np.int64, (2,)),  # halves in hand without a place that a tree or shrub, a moor would give
         ("lead", np.int64),  # own moors less the most of another player
         ("value", np.float64, (HAND_LIMIT, HALVES)),  # of placing each half in hand
+        ("effect", np.float64, (HAND_LIMIT, HALVES)),  # of what placing it sets off
         ("worth", np.float64, (HAND_LIMIT,)),  # of each hand card
         ("order", np.int64, (HAND_LIMIT,)),  # hand places by worth, least first
         ("best_of_type", np.float64, (TYPES,)),  # best value of placing a half in hand of the type
@@ -74,29 +75,32 @@ def look(state, tables, weights, player):
     """Return the view of one decision, as an array of one record, without the values of the hand."""
     views = np.zeros(1, VIEW)
     view = views[0]
-    view.left = share_left(state)
-    gone = 1 - view.left
-    view.point = weights[Feature.POINTS] + weights[Feature.POINTS_LATE] * gone
-    view.card = weights[Feature.CARDS] + weights[Feature.CARDS_LATE] * gone
+    look_at_time(state, weights, view)
     look_at_hand(state, tables, player, view)
-    look_at_slots(state, tables, player, view)
-    owned = 1.0 + state.hand_n[player]
+    look_at_slots(state, player, view)
+    owned = 1.0 + state.hand_n[player] + count_forest(state, player)
     for kind in range(TYPES):
-        view.kin[kind] = state.type_n[player, kind] + view.hand_types[kind]
-    owned += sum_cards(state, tables, player)
-    for kind in range(TYPES):
-        view.kin[kind] /= owned
+        view.kin[kind] = (state.type_n[player, kind] + view.hand_types[kind]) / owned
     most = 0
     for other in range(state.players):
         if other != player:
             most = max(most, state.type_n[other, CardType.MOOR])
-    view.lead = state.type_n[player, CardType.MOOR] - most
+    view.lead = np.int64(state.type_n[player, CardType.MOOR]) - most
     return views
 
 
 @njit(cache=True, nogil=True)
-def sum_cards(state, tables, player):
-    """Return the number of cards in a forest; every card has exactly one of these types or two of a family."""
+def look_at_time(state, weights, view):
+    """Note how much of the game is left and what points and cards are worth at this time."""
+    view.left = share_left(state)
+    gone = 1 - view.left
+    view.point = weights[Feature.POINTS] + weights[Feature.POINTS_LATE] * gone
+    view.card = weights[Feature.CARDS] + weights[Feature.CARDS_LATE] * gone
+
+
+@njit(cache=True, nogil=True)
+def count_forest(state, player):
+    """Return the number of cards in a forest: every species has exactly one of the types added up here."""
     types = state.type_n[player]
     cards = types[CardType.TREE] + types[CardType.SHRUB] + types[CardType.MOOR] + types[CardType.BIRD]
     cards += types[CardType.BAT] + types[CardType.INSECT] + types[CardType.PLANT] + types[CardType.AMPHIBIAN]
@@ -108,12 +112,11 @@ def look_at_hand(state, tables, player, view):
     """Count the types, symbols, demands and stranded halves of the hand."""
     for i in range(state.hand_n[player]):
         card = state.hand[player, i]
-        for kind in range(TYPES):
-            view.hand_types[kind] += tables.card_types[card] >> kind & 1
-        for symbol in range(SYMBOLS):
-            view.hand_symbols[symbol] += tables.symbols[card] >> symbol & 1
         for half in range(tables.halves[card]):
-            species = tables.species[card, half]
+            species, symbol = tables.species[card, half], tables.symbol[card, half]
+            view.hand_symbols[symbol] += 1
+            for k in range(tables.type_count[species]):
+                view.hand_types[tables.type_list[species, k]] += 1
             if not can_place(state, tables, player, card, half):
                 place = tables.placement[species, half]
                 view.stranded[0] += TREE_PLACES >> place & 1
@@ -121,21 +124,21 @@ def look_at_hand(state, tables, player, view):
             for term in range(TERMS):
                 if tables.score_op[species, term] == ScoreOp.NONE:
                     break
-                add_demand(state, tables, player, species, tables.symbol[card, half], term, view, 1)
+                add_demand(state, tables, player, species, symbol, term, view)
 
 
 @njit(cache=True, nogil=True)
-def add_demand(state, tables, player, species, symbol, term, view, times):
-    """Add what one scoring term of a species in hand asks for, `times` times."""
+def add_demand(state, tables, player, species, symbol, term, view):
+    """Add what one scoring term of a half in hand asks for."""
     op, arg = tables.score_op[species, term], tables.score_arg[species, term]
     if op == ScoreOp.PER_SYMBOL:
-        view.symbol_demand[arg] += times * tables.score_n[species, term]
+        view.symbol_demand[arg] += tables.score_n[species, term]
     elif op == ScoreOp.PER_OWN_SYMBOL:
-        view.symbol_demand[symbol] += times * tables.score_n[species, term]
+        view.symbol_demand[symbol] += tables.score_n[species, term]
     else:
         rate = type_rate(state, tables, player, species, term)
         if rate > 0:
-            view.demand[arg] += times * rate
+            view.demand[arg] += rate
 
 
 @njit(cache=True, nogil=True)
@@ -154,22 +157,13 @@ def type_rate(state, tables, player, species, term):
 
 
 @njit(cache=True, nogil=True)
-def look_at_slots(state, tables, player, view):
-    """Count the open slots of the forest by kind."""
+def look_at_slots(state, player, view):
+    """Count the habitats with an open top, an open bottom, and the open sides."""
     for i in range(state.habitats_n[player]):
-        habitat = state.habitats[player, i]
-        moor = is_moor(state, tables, habitat)
-        for slot in range(SLOTS):
-            if state.slot_n[habitat, slot] == 0:
-                view.open[slot_kind(moor, slot)] += 1
-
-
-@njit(cache=True, nogil=True)
-def slot_kind(moor, slot):
-    """Return 0 for a top slot, 1 for a bottom slot, 2 for a side."""
-    if slot == TreeSlot.TOP or moor and slot == MoorSlot.TOP2:
-        return 0
-    return 1 if slot == TreeSlot.BOTTOM or moor else 2
+        accepts = np.int64(state.accepts[state.habitats[player, i]])
+        view.open[0] += accepts >> Placement.TOP & 1
+        view.open[1] += accepts >> Placement.BOTTOM & 1
+        view.open[2] += (accepts >> Placement.LEFT & 1) + (accepts >> Placement.RIGHT & 1)
 
 
 # Placing one half
@@ -182,7 +176,6 @@ def place_value(state, tables, weights, view, player, species, symbol, card, hel
     gain = placement_gain(state, tables, player, species, symbol, NOWHERE, 0)
     value = view.point * gain
     value += growth(state, tables, weights, view, player, species, symbol, card, held)
-    value += help_value(state, tables, weights, view, player, species, symbol, held)
     kin = 0.0
     for i in range(tables.type_count[species]):
         kind = tables.type_list[species, i]
@@ -201,42 +194,36 @@ def place_value(state, tables, weights, view, player, species, symbol, card, hel
 
 @njit(cache=True, nogil=True)
 def growth(state, tables, weights, view, player, species, symbol, card, held):
-    """Return the value of the points that the card itself would gain by further cards: in hand, and later."""
+    """Return the value of points to come: the card's own, by cards in hand and later ones; those of halves in hand.
+
+    With `held` the card is in hand itself, and the halves in hand are counted without what it asks of itself.
+    """
     hand, later = 0.0, 0.0
+    helped = view.symbol_demand[symbol]
+    types = np.int64(tables.types[species])
+    for i in range(tables.type_count[species]):
+        helped += view.demand[tables.type_list[species, i]]
     for term in range(TERMS):
         op, arg, n = tables.score_op[species, term], tables.score_arg[species, term], tables.score_n[species, term]
-        if op == ScoreOp.NONE:
+        if op == ScoreOp.NONE or op == ScoreOp.FIXED:
             break
         if op == ScoreOp.PER_SYMBOL or op == ScoreOp.PER_OWN_SYMBOL:
             wanted = arg if op == ScoreOp.PER_SYMBOL else symbol
-            hand += n * (view.hand_symbols[wanted] - (held and tables.symbols[card] >> wanted & 1))
+            own = held and tables.symbols[card] >> wanted & 1
+            hand += n * (view.hand_symbols[wanted] - own)
             later += n / SYMBOLS
+            helped -= n if held and wanted == symbol else 0
         elif op == ScoreOp.PER_CAVE_CARD or op == ScoreOp.PER_CARD_BELOW:
             later += n
         else:
             rate = type_rate(state, tables, player, species, term)
             if rate > 0:
-                hand += rate * (view.hand_types[arg] - (held and tables.card_types[card] >> arg & 1))
+                own = held and tables.card_types[card] >> arg & 1
+                hand += rate * (view.hand_types[arg] - own)
                 later += rate * view.kin[arg]
-    return weights[Feature.GROW_HAND] * hand + weights[Feature.GROW_LATER] * later * view.left
-
-
-@njit(cache=True, nogil=True)
-def help_value(state, tables, weights, view, player, species, symbol, held):
-    """Return the value of what the other halves in hand would gain by this one's types and symbol."""
-    points = view.symbol_demand[symbol]
-    for i in range(tables.type_count[species]):
-        points += view.demand[tables.type_list[species, i]]
-    if held:  # less what this half asks for itself
-        for term in range(TERMS):
-            op, arg = tables.score_op[species, term], tables.score_arg[species, term]
-            if op == ScoreOp.NONE:
-                break
-            if op == ScoreOp.PER_OWN_SYMBOL or op == ScoreOp.PER_SYMBOL and arg == symbol:
-                points -= tables.score_n[species, term]
-            elif tables.types[species] >> arg & 1:
-                points -= type_rate(state, tables, player, species, term)
-    return weights[Feature.HELP_HAND] * points
+                helped -= rate if held and types >> arg & 1 else 0.0
+    value = weights[Feature.GROW_HAND] * hand + weights[Feature.GROW_LATER] * later * view.left
+    return value + weights[Feature.HELP_HAND] * helped
 
 
 @njit(cache=True, nogil=True)
@@ -272,7 +259,7 @@ def opened(k, more):
 
 @njit(cache=True, nogil=True)
 def effect_value(state, tables, weights, view, player, op, types, n, card, hand_n):
-    """Return the value of an effect or bonus carried out with `hand_n` cards in hand; `card` itself is not placed by it."""
+    """Return the value of an effect or bonus at `hand_n` cards in hand; `card`, just played, is not placed by it."""
     if op == EffectOp.NONE:
         return 0.0
     if op == EffectOp.DRAW or op == EffectOp.DRAW_PER_TYPE:
@@ -351,12 +338,17 @@ def played_effects(state, tables, weights, view, player, species, card, hand_n):
 
 @njit(cache=True, nogil=True)
 def half_worth(state, tables, weights, view, player, card, half, value):
-    """Return what holding a half is worth: the value of placing it, with its effect, less its cost in cards."""
-    species = tables.species[card, half]
-    hand_n = state.hand_n[player]
-    worth = value + played_effects(state, tables, weights, view, player, species, card, hand_n - 1)
-    worth -= tables.cost[species] * view.card
+    """Return what holding a half is worth when placing it, effects included, has this value: less its cost in cards."""
+    worth = value - tables.cost[tables.species[card, half]] * view.card
     return worth if can_place(state, tables, player, card, half) else worth * weights[Feature.UNPLACED]
+
+
+@njit(cache=True, nogil=True)
+def effects_of_half(state, tables, weights, view, player, card, half):
+    """Return the value of what playing a half sets off, at the hand that is left after paying for it."""
+    species = tables.species[card, half]
+    hand_n = max(0, np.int64(state.hand_n[player]) - 1 - tables.cost[species])
+    return played_effects(state, tables, weights, view, player, species, card, hand_n)
 
 
 @njit(cache=True, nogil=True)
@@ -366,6 +358,7 @@ def card_worth(state, tables, weights, view, player, card):
     for half in range(tables.halves[card]):
         species, symbol = tables.species[card, half], tables.symbol[card, half]
         value = place_value(state, tables, weights, view, player, species, symbol, card, False)
+        value += effects_of_half(state, tables, weights, view, player, card, half)
         best = max(best, half_worth(state, tables, weights, view, player, card, half, value))
     return best
 
@@ -386,7 +379,9 @@ def value_hand(state, tables, weights, view, player):
     for i in range(state.hand_n[player]):
         card = state.hand[player, i]
         for half in range(tables.halves[card]):
-            worth = half_worth(state, tables, weights, view, player, card, half, view.value[i, half])
+            view.effect[i, half] = effects_of_half(state, tables, weights, view, player, card, half)
+            value = view.value[i, half] + view.effect[i, half]
+            worth = half_worth(state, tables, weights, view, player, card, half, value)
             view.worth[i] = max(view.worth[i], worth)
         put_in_order(view, np.int64(i))
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from policies.weights_file import ARCHETYPES, archetype_names, read_weights
+from policies.feature_names import NAMES, TEXTS, Feature
+from policies.weights_file import ARCHETYPES, archetype_names, read_archetype, read_weights
 from sim.errors import DartmoorError
 
 NO_WEIGHTS = np.zeros(1)
@@ -50,6 +51,44 @@ def policy_names() -> list[str]:
     return [*BUILT_IN, *archetype_names()]
 
 
+def policy_list() -> list[dict[str, str]]:
+    """Return name, kind (built-in or archetype) and summary of every policy that needs no file."""
+    built_in = [{"name": name, "kind": "built-in", "summary": entry.summary} for name, entry in BUILT_IN.items()]
+    archetypes = [
+        {"name": name, "kind": "archetype", "summary": read_archetype(name).summary} for name in archetype_names()
+    ]
+    return built_in + archetypes
+
+
+def describe_policy(name: str) -> dict[str, Any]:
+    """Return what there is to say of a policy: `name`, `summary`, and for weights every feature with its weight.
+
+    Raises
+    ------
+    DartmoorError
+        There is no such policy, or its file cannot be used.
+    """
+    if name in BUILT_IN:
+        return {"name": name, "summary": BUILT_IN[name].summary}
+    path = _weights_path(name)
+    if path is None:
+        return {"name": name, "summary": str(load_policy(name).function.__doc__ or "a policy of the user's").strip()}
+    found = read_weights(path)
+    base = read_archetype(found.base).weights if found.base else None
+    features = [
+        {"name": feature, "weight": float(found.weights[i]), "text": TEXTS[Feature(i)]}
+        | ({} if base is None else {"base_weight": float(base[i])})
+        for i, feature in enumerate(NAMES)
+    ]
+    return {
+        "name": name,
+        "summary": found.summary,
+        "players": list(found.players),
+        "base": found.base,
+        "features": features,
+    }
+
+
 def load_policy(name: str, players: int | None = None) -> LoadedPolicy:
     """Return the policy that a user named; with `players`, its weights must be meant for a table of that size.
 
@@ -60,15 +99,14 @@ def load_policy(name: str, players: int | None = None) -> LoadedPolicy:
     """
     if name in BUILT_IN:
         return _load_built_in(name)
-    if name.startswith(WEIGHTS_PREFIX):
-        return _load_weights(name, Path(name.removeprefix(WEIGHTS_PREFIX)), players)
-    if name in archetype_names():
-        return _load_weights(name, ARCHETYPES / f"{name}.toml", players)
-    path, _, function = name.rpartition(":")
-    if path.endswith(".py"):
+    path = _weights_path(name)
+    if path is not None:
+        return _load_weights(name, path, players)
+    file, _, function = name.rpartition(":")
+    if file.endswith(".py"):
         from policies.user_file import load_function
 
-        return LoadedPolicy(name, load_function(Path(path), function), NO_WEIGHTS, source_hash(Path(path)))
+        return LoadedPolicy(name, load_function(Path(file), function), NO_WEIGHTS, source_hash(Path(file)))
     raise DartmoorError(f"policy {name!r} unknown, expected one of {', '.join(policy_names())}, or {FORMS}")
 
 
@@ -101,6 +139,13 @@ def _load_built_in(name: str) -> LoadedPolicy:
     entry = BUILT_IN[name]
     module = importlib.import_module(entry.module)
     return LoadedPolicy(name, getattr(module, entry.function), NO_WEIGHTS, source_hash(Path(str(module.__file__))))
+
+
+def _weights_path(name: str) -> Path | None:
+    """Return the weights file that a name means, if it means one."""
+    if name.startswith(WEIGHTS_PREFIX):
+        return Path(name.removeprefix(WEIGHTS_PREFIX))
+    return ARCHETYPES / f"{name}.toml" if name in archetype_names() else None
 
 
 def _load_weights(name: str, path: Path, players: int | None) -> LoadedPolicy:

@@ -45,12 +45,16 @@ def play_value(state, tables, weights, view, player, i, half):
             best = bonus
         elif cost > 0 and matching >= 0:
             best = max(best, bonus - weights[Feature.HAND_WORTH] * matching)
-    value = view.value[i, half] + best - (1 + cost) * view.card - weights[Feature.HAND_WORTH] * view.worth[i]
+    value = (
+        view.value[i, half]
+        + view.effect[i, half]
+        + best
+        - (1 + cost) * view.card
+        - weights[Feature.HAND_WORTH] * view.worth[i]
+    )
     if state.clearing_n + cost >= CLEARING_LIMIT:
         value += weights[Feature.CLEARING_FLUSH]
-    return (
-        value + played_effects(state, tables, weights, view, player, species, card, hand_n) + shortage(weights, hand_n)
-    )
+    return value + shortage(weights, hand_n)
 
 
 @njit(cache=True, nogil=True)
@@ -85,9 +89,10 @@ def choose_turn(state, tables, weights, view, player):
     for i in range(state.hand_n[player]):
         card = state.hand[player, i]
         for half in range(tables.halves[card]):
-            if is_playable(state, tables, player, card, half):
-                if play_value(state, tables, weights, view, player, i, half) > draw:
-                    return 1
+            if not is_playable(state, tables, player, card, half):
+                continue
+            if play_value(state, tables, weights, view, player, i, half) > draw:
+                return 1
     return 0
 
 
@@ -149,7 +154,7 @@ def choose_payment(state, tables, weights, view, player, actions, n):
 
 
 @njit(cache=True, nogil=True)
-def choose_host(state, tables, weights, view, player, actions, n):
+def choose_host(state, tables, weights, player, actions, n):
     """The slot with the most points, then by what it leaves and what it fills."""
     species, symbol = tables.species[state.play_card, state.play_half], tables.symbol[state.play_card, state.play_half]
     placement = tables.placement[species, state.play_half]
@@ -157,7 +162,7 @@ def choose_host(state, tables, weights, view, player, actions, n):
     best, best_value = 0, NEVER
     for i in range(n):
         habitat, slot = card_of(actions[i]), slot_of(actions[i])
-        value = view.point * placement_gain(state, tables, player, species, symbol, habitat, slot)
+        value = float(placement_gain(state, tables, player, species, symbol, habitat, slot))
         if not needs_moor and is_moor(state, tables, habitat):
             value += weights[Feature.MOOR_SLOT]
         if state.full_worth[habitat] > 0:
@@ -252,8 +257,10 @@ def choose_cave(state, tables, weights, view, player, actions, n):
 @policy
 def weighted(state, tables, actions, n, weights):
     """Answer every decision by the highest linear value."""
-    player = state.player
+    player = np.int64(state.player)
     phase = state.phase
+    if phase == Phase.HOST:
+        return choose_host(state, tables, weights, player, actions, n)
     view = look(state, tables, weights, player)[0]
     if phase == Phase.TURN:
         return choose_turn(state, tables, weights, view, player)
@@ -263,8 +270,6 @@ def weighted(state, tables, actions, n, weights):
         return choose_draw(state, tables, weights, view, player, actions, n)
     if phase == Phase.PAY:
         return choose_payment(state, tables, weights, view, player, actions, n)
-    if phase == Phase.HOST:
-        return choose_host(state, tables, weights, view, player, actions, n)
     if phase == Phase.FREE:
         return choose_free(state, tables, weights, view, player, actions, n)
     if phase == Phase.MOOR:

@@ -59,29 +59,43 @@ def play_chunk(match: Match, start: int, count: int, keep_outcomes: bool = False
     Raises
     ------
     DartmoorError
-        A policy returned an index that does not exist.
+        A policy returned an index that does not exist, or raised.
     """
+    games = new_games()
     totals = np.zeros(1, TOTALS)
     outcomes = np.zeros(count if keep_outcomes else 1, OUTCOME)
-    seat = play_games(
-        new_games(),
-        match.tables,
-        match.kernel_policies,
-        match.kernel_weights,
-        match.players,
-        int(match.cave_mode),
-        match.kernel_caves,
-        np.uint64(match.seed),
-        start,
-        count,
-        outcomes,
-        totals,
-    )
+    try:
+        seat = play_games(
+            games,
+            match.tables,
+            match.kernel_policies,
+            match.kernel_weights,
+            match.players,
+            int(match.cave_mode),
+            match.kernel_caves,
+            np.uint64(match.seed),
+            start,
+            count,
+            outcomes,
+            totals,
+        )
+    except Exception as error:  # the engine itself raises nothing: what comes out is from the policy that was asked
+        seat = int(games["player"][0])
+        raise misbehaved(match, seat, start + int(totals["games"][0]), f"raised {told(error)}") from error
     if seat != PLAYED_OUT:
-        name = match.names[seat] if match.names else f"of seat {seat}"
-        game = start + int(totals["games"][0])
-        raise DartmoorError(f"policy {name}: chose an action that does not exist (seat {seat}, game {game})")
+        raise misbehaved(match, seat, start + int(totals["games"][0]), "chose an action that does not exist")
     return totals, outcomes
+
+
+def misbehaved(match: Match, seat: int, game: int, what: str) -> DartmoorError:
+    """Return the error that names the policy, the seat and the game."""
+    name = match.names[seat] if match.names else f"of seat {seat}"
+    return DartmoorError(f"policy {name}: {what} (seat {seat}, game {game})")
+
+
+def told(error: Exception) -> str:
+    """Return kind and text of an exception in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def merge_totals(into: np.ndarray, totals: np.ndarray) -> None:

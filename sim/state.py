@@ -111,7 +111,6 @@ GAME = np.dtype(
         ("pending_types", np.uint16, (PENDING,)),
         ("pending_n", np.uint8, (PENDING,)),
         ("pending_count", np.uint8),
-        ("cause", np.uint8),  # Ending that the next card off the stack would give
     ],
     align=True,
 )

@@ -36,6 +36,7 @@ NAMES = CARD_IDS + WINTER_IDS
 SPECIES_KEYS = [one.key for one in box_species()] + ["universal_moor"]
 DRAGONFLIES = {key for key, species in read_species().items() if "dragonfly" in species.types}
 SYMBOLS = [None if symbol == Symbol.NONE else symbol.name.lower() for symbol in Symbol]
+PHASES = [phase.name for phase in Phase]
 ONE_WORD = frozenset({Act.DRAW, Act.PLAY, Act.SWAP, Act.STACK, Act.STOP, Act.DECLINE})
 # As plain numbers: looking up a member of an enumeration is slow.
 HOST, DOWN, BOX, DISCARD, IN_PLAY, FOREST, CAVE = map(
@@ -65,18 +66,27 @@ def run_on(state, tables, actions):
     return n
 
 
-@njit(cache=True, nogil=True)
-def answer_and_run_on(state, tables, actions, index):
-    """Give the listed answer `index` and run to the next decision with a choice."""
-    apply(state, tables, actions[index])
-    return run_on(state, tables, actions)
+# Python hands over arrays faster than records.
 
 
 @njit(cache=True, nogil=True)
-def write_scores(state, tables, scores):
-    """Write every seat's score as it stands into `scores` (int64)."""
-    for player in range(state.players):
-        scores[player] = total_points(state, tables, player)
+def begin(games, tables, actions):
+    """Run games[0] to its first decision with a choice; return the number of answers."""
+    return run_on(games[0], tables[0], actions)
+
+
+@njit(cache=True, nogil=True)
+def answer_and_run_on(games, tables, actions, index):
+    """Give the listed answer `index` in games[0] and run to the next decision with a choice."""
+    apply(games[0], tables[0], actions[index])
+    return run_on(games[0], tables[0], actions)
+
+
+@njit(cache=True, nogil=True)
+def write_scores(games, tables, scores):
+    """Write every seat's score in games[0] as it stands into `scores` (int64)."""
+    for player in range(games[0].players):
+        scores[player] = total_points(games[0], tables[0], player)
 
 
 class Engine:
@@ -86,7 +96,7 @@ class Engine:
         self, tables: np.ndarray, deal: Deal, cave_mode: CaveMode = CaveMode.DRAFT, caves: Sequence[int] = ()
     ) -> None:
         """Set up a deal and run to the first choice; `caves` are the seats' cave indices for CaveMode.GIVEN."""
-        self.tables = tables[0]
+        self.all_tables, self.tables = tables, tables[0]
         self.players = deal.players
         self.games = new_games()
         deal.setup(self.games, 0, cave_mode, np.array([*caves, *[0] * MAX_PLAYERS][:MAX_PLAYERS], np.uint8))
@@ -102,7 +112,7 @@ class Engine:
         self.words: dict[int, Answer] = {}  # of the actions met so far
         self.actions = np.zeros(MAX_ACTIONS, np.int32)
         self.seat_scores = np.zeros(MAX_PLAYERS, np.int64)
-        self.n = int(run_on(self.record, self.tables, self.actions))
+        self.n = int(begin(self.games, tables, self.actions))
 
     def get(self, name: str) -> Any:
         """Return a field of the record, in Python numbers and lists."""
@@ -110,7 +120,7 @@ class Engine:
 
     def choose(self, index: int) -> None:
         """Give the legal answer `index` and run to the next decision with a choice, or to the end."""
-        self.n = int(answer_and_run_on(self.record, self.tables, self.actions, index))
+        self.n = int(answer_and_run_on(self.games, self.all_tables, self.actions, index))
 
     def legal(self) -> list[Answer]:
         """Return the legal answers to the pending decision, in the engine's order."""
@@ -139,7 +149,7 @@ class Engine:
 
     def scores(self) -> list[int]:
         """Return every seat's score as it stands."""
-        write_scores(self.record, self.tables, self.seat_scores)
+        write_scores(self.games, self.all_tables, self.seat_scores)
         return self.seat_scores[: self.players].tolist()
 
     def score(self, seat: int) -> dict[str, int]:
@@ -154,6 +164,20 @@ class Engine:
         return {**points, "total": self.scores()[seat]}
 
     # The table
+
+    def outline(self) -> tuple[Any, ...]:
+        """Return phase, player, turn and the sizes of stack, clearing, hands and caves."""
+        get, n = self.get, self.players
+        left = get("stack_n") - get("stack_top")
+        return (
+            PHASES[get("phase")],
+            get("player"),
+            get("turn"),
+            left,
+            get("clearing_n"),
+            get("hand_n")[:n],
+            get("cave_n")[:n],
+        )
 
     def table(self) -> dict[str, Any]:
         """Return everything but the forests; like the referee's `state`, with what `referee_table` adds."""
@@ -231,6 +255,12 @@ class Engine:
         changed = (before != self.layout).any(axis=0)
         places = {*before[0, changed].tolist(), *self.layout[0, changed].tolist()}
         return {place - FOREST for place in places if FOREST <= place < FOREST + self.players}
+
+
+def referee_outline(referee: Referee) -> tuple[Any, ...]:
+    """Return the same as `Engine.outline`."""
+    sizes = len(referee.stack), len(referee.clearing), [*map(len, referee.hands)], [*map(len, referee.cave_cards)]
+    return referee.phase, referee.player, referee.turn, *sizes
 
 
 def referee_table(referee: Referee) -> dict[str, Any]:

@@ -47,6 +47,14 @@ def check_plot(plot: bool, out: Path | None) -> None:
     check_matplotlib()
 
 
+def world_options(
+    deck: str, ruling: list[str] | None, icon: list[str] | None, caves_file: Path | None
+) -> dict[str, object]:
+    """Return the world's options that differ from their defaults, for the manifest."""
+    given = {"deck": None if deck == "reference" else deck, "ruling": ruling, "icon": icon, "caves_file": caves_file}
+    return {name: value.name if isinstance(value, Path) else value for name, value in given.items() if value}
+
+
 def hand_over(
     result: Result,
     world: World,
@@ -54,9 +62,13 @@ def hand_over(
     tables: list[Table],
     as_json: bool,
     out: Path | None,
+    options: Mapping[str, object],
     pictures: Callable[[], Mapping[str, bytes]] | None = None,
 ) -> None:
-    """Write a result into `out`, print it, say what it assumes, and end with exit code 1 if it was cut short."""
+    """Write a result into `out`, print it, say what it assumes, and end with exit code 1 if it was cut short.
+
+    `options` are the world's, from `world_options`; `pictures` draws them, when they are wanted.
+    """
     stop = result.stop
     if stop.reason == "interrupted":
         warn(f"interrupted after {stop.games:,} of {plan.most:,} deals; what follows is of those")
@@ -65,6 +77,7 @@ def hand_over(
     if out is not None:
         from experiments.results import write_results
 
+        result.manifest["options"] |= options
         write_results(out, result, pictures() if pictures else None)
     if as_json:
         print_json(result.document)
