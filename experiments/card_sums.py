@@ -323,14 +323,15 @@ def seat_in_turn(players, game, group, group_of):
         int64,
         types.Array(uint8, 1, "C"),
         types.Array(CardSums, 1, "C"),
+        types.Array(int64, 1, "C"),
     ),
     cache=True,
     nogil=True,
 )
-def sum_games(games, tables, policies, weights, players, cave_mode, caves, seed, start, count, group_of, sums):
+def sum_games(games, tables, policies, weights, players, cave_mode, caves, seed, start, count, group_of, sums, at):
     """Play games start .. start+count-1 of run `seed` in games[0] and add each group g of seats to sums[g].
 
-    Returns PLAYED_OUT, or the seat whose policy misbehaved in game start + sums[0].games.
+    Returns PLAYED_OUT, or the seat whose policy misbehaved in game at[0].
     """
     actions = np.empty(MAX_ACTIONS, np.int32)
     scores = np.zeros(MAX_PLAYERS, np.int32)
@@ -339,8 +340,9 @@ def sum_games(games, tables, policies, weights, players, cave_mode, caves, seed,
     work = np.zeros((SPECIES, FIGURES, 2), np.int64)
     turns = np.zeros((SPECIES + 1, BINS, 2), np.int64)
     table = tables[0]
-    for i in range(count):
-        setup(games, table, players, seed, start + i, cave_mode, caves)
+    for game in range(start, start + count):
+        at[0] = game
+        setup(games, table, players, seed, game, cave_mode, caves)
         state = games[0]
         seat = play_watched(state, table, policies, weights, actions, playable)
         if seat != PLAYED_OUT:
@@ -349,5 +351,5 @@ def sum_games(games, tables, policies, weights, players, cave_mode, caves, seed,
             scores[player] = total_points(state, table, player)
         win_shares(scores, players, shares)
         for group in range(len(sums)):
-            sum_group(state, table, start + i, group, group_of, shares, playable, work, turns, sums[group])
+            sum_group(state, table, game, group, group_of, shares, playable, work, turns, sums[group])
     return PLAYED_OUT

@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.table import Table
 
-from experiments.cards import CLAIM
+from experiments.report_pictures import CLAIM, is_clear
 from experiments.tables import interval, number
 
 CLEAR = "*"
@@ -36,7 +36,7 @@ def _table(title: str, caption: str, words: tuple[str, ...], numbers: tuple[str,
 
 def clear(text: str, q: float | None) -> str:
     """Mark a difference from 0 that stands after the correction for many species."""
-    return text + CLEAR if q is not None and q < CLAIM else text
+    return text + CLEAR if is_clear(q) else text
 
 
 def values_table(document: dict[str, Any], policy: str, rows: list[dict[str, Any]]) -> Table:

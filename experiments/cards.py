@@ -27,18 +27,15 @@ from experiments.causal_sums import Change
 from experiments.estimates import LEVEL, Estimate
 from experiments.options import Setting
 from experiments.precision import Plan, Stop, run_plan
-from experiments.results import Result, Sums, check_any, document_head, experiment_manifest, tidy
+from experiments.results import Result, Sums, check_any, document_head, experiment_manifest, play_out, tidy
 from experiments.results import sum_games as sum_chunks
 from sim.batch import Match
-from sim.errors import DartmoorError
-from sim.play import PLAYED_OUT
 from sim.rules import MAX_PLAYERS, SPECIES
 from sim.species import box_species
 from sim.state import new_games
 
 CHUNK = 1000  # games
 TOP_PAIRS = 20
-CLAIM = 0.05  # q-value below which a difference from 0 is called clear
 SHARE_FIGURES = {"oh": Figure.OH, "gd": Figure.GD, "gih": Figure.GIH, "gns": Figure.GNS, "played": Figure.PLAYED}
 POINT_FIGURES = {"points_when_played": Figure.POINTS, "points_per_card": Figure.POINTS_PER_CARD}
 LEFT_FIGURES = {"playable_left": Figure.LEFT, "left_when_playable": Figure.LEFT_IF_PLAYABLE}
@@ -94,7 +91,7 @@ def card_values(
     """
     groups = groups_of(setting)
     sums: Sums = {}
-    work = _work(setting.match(), groups)
+    work = work_of(setting.match(), groups)
     stop = run_plan(
         plan,
         lambda first, count: sum_chunks(work, sums, first, count, threads, CHUNK, on_games),
@@ -183,7 +180,7 @@ def frames(document: dict[str, Any]) -> dict[str, pd.DataFrame]:
     return found
 
 
-def _work(match: Match, groups: Sequence[Group]) -> Callable[[int, int], dict[str, np.ndarray]]:
+def work_of(match: Match, groups: Sequence[Group]) -> Callable[[int, int], dict[str, np.ndarray]]:
     """Return the function that plays a chunk of a match and returns its sums, by the names of CARD_SUMS."""
     group_of = np.zeros(MAX_PLAYERS, np.uint8)
     for number, group in enumerate(groups):
@@ -191,25 +188,9 @@ def _work(match: Match, groups: Sequence[Group]) -> Callable[[int, int], dict[st
 
     def work(start: int, count: int) -> dict[str, np.ndarray]:
         sums = np.zeros(len(groups), CARD_SUMS)
-        seat = sum_games(
-            new_games(),
-            match.tables,
-            match.kernel_policies,
-            match.kernel_weights,
-            match.players,
-            int(match.cave_mode),
-            match.kernel_caves,
-            np.uint64(match.seed),
-            start,
-            count,
-            group_of,
-            sums,
-        )
-        if seat != PLAYED_OUT:
-            game = start + int(sums["games"][0])
-            raise DartmoorError(
-                f"policy {match.names[seat]}: chose an action that does not exist (seat {seat}, game {game})"
-            )
+        mode, at = int(match.cave_mode), np.zeros(1, np.int64)
+        deals = (mode, match.kernel_caves, np.uint64(match.seed), start, count)
+        play_out(sum_games, match, new_games(), at, *deals, group_of, sums)
         return {name: sums[name] for name in CARD_SUMS.names or ()}
 
     return work

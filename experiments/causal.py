@@ -9,6 +9,7 @@ The other players play by the rules as they are. The player in question is one o
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,8 @@ import numpy as np
 from experiments.card_estimates import false_discovery
 from experiments.causal_sums import CAUSAL_SUMS, CHANGES, TABLE_CHANGES, Change, changed_row, sum_changes
 from experiments.estimates import LEVEL, Estimate, bounded_estimate, estimate
-from experiments.results import Sums
+from experiments.results import Sums, play_out
 from sim.batch import Match
-from sim.errors import DartmoorError
-from sim.play import PLAYED_OUT
 from sim.rules import SHARES, SPECIES
 from sim.state import new_games
 
@@ -71,9 +70,8 @@ class CausalRun:
     """Plays the changed games of one policy's seats in a match; `work` serves `experiments.results.sum_games`."""
 
     def __init__(self, match: Match, seats: Sequence[int]) -> None:
-        self.match = match
+        self.match = replace(match, tables=changed_tables(match.tables))
         self.seats = np.array(seats, np.uint8)
-        self.tables = changed_tables(match.tables)
         self.matters = what_matters(match.tables)
 
     def work(self, start: int, count: int) -> dict[str, np.ndarray]:
@@ -84,25 +82,9 @@ class CausalRun:
         DartmoorError
             A policy returned an index that does not exist.
         """
-        sums = np.zeros(1, CAUSAL_SUMS)
-        match = self.match
-        seat = sum_changes(
-            new_games(),
-            self.tables,
-            match.kernel_policies,
-            match.kernel_weights,
-            match.players,
-            int(match.cave_mode),
-            match.kernel_caves,
-            np.uint64(match.seed),
-            start,
-            count,
-            self.seats,
-            self.matters,
-            sums,
-        )
-        if seat != PLAYED_OUT:
-            raise DartmoorError(f"policy {match.names[seat]}: chose an action that does not exist (seat {seat})")
+        sums, at, match = np.zeros(1, CAUSAL_SUMS), np.zeros(1, np.int64), self.match
+        deals = (int(match.cave_mode), match.kernel_caves, np.uint64(match.seed), start, count)
+        play_out(sum_changes, match, new_games(), at, *deals, self.seats, self.matters, sums)
         return {name: sums[name][0] for name in CAUSAL_SUMS.names or ()}
 
 

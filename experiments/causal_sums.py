@@ -218,21 +218,25 @@ def set_up_change(games, tables, players, seed, game, cave_mode, caves, focal, s
         types.Array(uint8, 1, "C"),
         types.Array(uint8, 2, "C"),
         types.Array(CausalSums, 1, "C"),
+        types.Array(int64, 1, "C"),
     ),
     cache=True,
     nogil=True,
 )
-def sum_changes(games, tables, policies, weights, players, cave_mode, caves, seed, start, count, seats, matters, sums):
+def sum_changes(
+    games, tables, policies, weights, players, cave_mode, caves, seed, start, count, seats, matters, sums, at
+):
     """Play games start .. start+count-1 of run `seed`, each as it is and once with every change, and add the pairs.
 
     tables: row NOT_CHANGED, and `changed_row` for each species and change of the tables. seats: the seats in question,
     which take turns from game to game. matters: (SPECIES, CHANGES), 0 where a change would change nothing, so that
-    nothing is played. Returns PLAYED_OUT, or the seat whose policy misbehaved.
+    nothing is played. Returns PLAYED_OUT, or the seat whose policy misbehaved in game at[0].
     """
     actions = np.empty(MAX_ACTIONS, np.int32)
     scores, base_scores = np.zeros(MAX_PLAYERS, np.int32), np.zeros(MAX_PLAYERS, np.int32)
     shares, base_shares = np.zeros(MAX_PLAYERS, np.uint8), np.zeros(MAX_PLAYERS, np.uint8)
     for game in range(start, start + count):
+        at[0] = game
         focal = np.int64(seats[game % len(seats)])
         setup(games, tables[NOT_CHANGED], players, seed, game, cave_mode, caves)
         seat = play_changed(games[0], tables, focal, NOT_CHANGED, policies, weights, actions)

@@ -9,7 +9,7 @@ clinical trials", Biometrika 64, 1977; the probability is computed by the recurs
 therefore valid whatever made the run stop at that look: its width, another estimate's width, or the mean itself.
 
 With ten looks c is 2.72 where a single look has 1.96, which costs 1.9 times the games: the price of not having said
-beforehand how many to play. The promise is for each estimate by itself; for many estimates at once see `estimates.holm`.
+beforehand how many to play. The promise is for each estimate by itself; for many at once see `estimates.holm`.
 """
 
 import math

@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from experiments.estimates import proportion_estimate
 from experiments.files import MANIFEST, PROGRAM, read_manifest, write_text
 from experiments.report_pictures import Curve, card_plots, curve_plot, dot_plot, dots_of, heatmap, ranked
 from experiments.results import MAIN_TABLE
@@ -134,7 +135,8 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def draw(section: Section) -> list[str]:
     """Return the pictures of a section as HTML: drawn from its tables, or else those that are files."""
-    if section.command == "cards" and "summary" in section.tables:
+    summary = section.tables.get(MAIN_TABLE)
+    if summary is not None and {"policy", "species", "iih_turn"} <= set(summary.columns):
         return list(card_plots(section.tables).values())
     drawn = [picture for name, table in section.tables.items() for picture in draw_table(name, table)]
     return drawn or [embed(path) for path in section.files]
@@ -146,7 +148,13 @@ def draw_table(name: str, table: pd.DataFrame) -> list[str]:
     if {"row", "column", "win_share", "win_share_low"} <= set(table.columns):
         return draw_matrix(title, table)
     if {"depth", "exact", "simulated"} <= set(table.columns):
-        return [curve_plot(title, curves_of(table, "depth", ["exact", "simulated"]), "depth", "probability")]
+        return draw_law(title, table)
+    if {"measure", "number", "value", "games"} <= set(table.columns):
+        return draw_arrivals(table)
+    if {"winter", "turns", "one_player", "one_player_low"} <= set(table.columns):
+        return draw_more_turns(table)
+    if {"kind", "a", "b", "win_share"} <= set(table.columns):
+        return draw_pairs(title, table)
     return draw_dots(title, table)
 
 
@@ -161,7 +169,7 @@ def draw_matrix(title: str, table: pd.DataFrame) -> list[str]:
         cells = dict(zip(keys, dots_of(part, "win_share", ["row", "column"]), strict=True))
         rows, columns = (list(dict.fromkeys(names)) for names in zip(*keys, strict=True))
         heading = f"{title}: win share of the row in %" + ("" if players is None else f", {players} players")
-        pictures.append(heatmap(heading, rows, columns, cells))
+        pictures.append(heatmap(heading, rows, columns, cells, 0.5 if players is None else 1 / int(players)))
     return pictures
 
 
@@ -188,9 +196,58 @@ def draw_dots(title: str, table: pd.DataFrame) -> list[str]:
     return [dot_plot(heading, ranked(dots), "95 % intervals", 0.0 if signed else None)]
 
 
-def curves_of(table: pd.DataFrame, x: str, names: Sequence[str]) -> list[Curve]:
-    """Return columns of a table as curves over another."""
-    return [Curve(name, table[x].tolist(), table[name].tolist()) for name in names]
+def draw_law(title: str, table: pd.DataFrame) -> list[str]:
+    """Return the exact law of the stack's depth beside the simulated one, for each winter that it is given for."""
+    winters = table["winter"].unique() if "winter" in table.columns else [None]
+    plots = []
+    for winter in winters:
+        part = table if winter is None else table[table["winter"] == winter]
+        curves = [Curve(name, part["depth"].tolist(), part[name].tolist()) for name in ("exact", "simulated")]
+        heading = title if winter is None else f"{title}, winter {winter}"
+        plots.append(curve_plot(heading, curves, "depth", "probability"))
+    return plots
+
+
+def draw_arrivals(table: pd.DataFrame) -> list[str]:
+    """Return the chance that each winter has come by a turn, with pointwise intervals."""
+    turns = table[table["measure"] == "turn"]
+    curves = []
+    for winter in sorted(turns["number"].dropna().unique()):
+        steps = turns[turns["number"] == winter].sort_values("value")
+        n = int(steps["games"].sum())
+        shares = [proportion_estimate(int(count), n) for count in steps["games"].cumsum()]
+        ends = ([share["ci"][end] for share in shares] for end in (0, 1))
+        curves.append(Curve(f"winter {winter:g}", steps["value"].tolist(), [one["value"] for one in shares], *ends))
+    title = "When the winters come: chance that it has come by a turn"
+    return [curve_plot(title, curves, "turn, all players together", "chance")] if curves else []
+
+
+def draw_more_turns(table: pd.DataFrame) -> list[str]:
+    """Return the chance that a player has at least so many more turns after a winter."""
+    curves = []
+    for winter in table["winter"].unique():
+        part = table[(table["winter"] == winter) & table["one_player_low"].notna()]
+        names = ("one_player", "one_player_low", "one_player_high")
+        curves.append(Curve(f"after winter {winter}", part["turns"].tolist(), *(part[name].tolist() for name in names)))
+    title = "Turns that a player still has: chance of at least so many"
+    return [curve_plot(title, curves, "own turns to come", "chance")]
+
+
+def draw_pairs(title: str, table: pd.DataFrame) -> list[str]:
+    """Return the forest plot of caves in pairs, in all deals, the better cave first."""
+    part = table[(table["kind"] == "all") & table["win_share"].notna()]
+    better = part["win_share"] >= 0
+    first, second = part["a"].where(better, part["b"]), part["b"].where(better, part["a"])
+    turned = part.assign(
+        pair="cave " + first.astype(str) + " over " + second.astype(str),
+        win_share=part["win_share"].abs(),
+        win_share_low=part["win_share_low"].where(better, -part["win_share_high"]),
+        win_share_high=part["win_share_high"].where(better, -part["win_share_low"]),
+    )
+    dots = ranked(dots_of(turned, "win_share", ["pair"]))
+    return (
+        [dot_plot(f"{title}: difference of the win share", dots, "paired by deal; solid: clear", 0.0)] if dots else []
+    )
 
 
 def is_label(table: pd.DataFrame, column: str) -> bool:

@@ -22,6 +22,7 @@ INK, SOFT, GRID, DOT = "#1f2a2a", "#5d6b6b", "#d9dfdc", "#1b6e53"
 LINES = (DOT, "#b4552d", "#3f5fa8", "#8a6d1d", "#7a3b78")
 LOW_COLOUR, MIDDLE_COLOUR, HIGH_COLOUR = (178, 84, 48), (244, 244, 240), (27, 110, 83)
 TICKS = 5
+CLAIM = 0.05  # corrected p-value below which a difference is called clear
 STANDALONE = "font-family:system-ui,sans-serif;background:#fff"
 
 
@@ -38,11 +39,13 @@ class Dot:
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of a plot of curves."""
+    """One line of a plot of curves, with the ends of its intervals if it has any."""
 
     label: str
     x: Sequence[float]
     y: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
 
 
 def dot_plot(title: str, dots: Sequence[Dot], axis: str, reference: float | None = None) -> str:
@@ -74,7 +77,7 @@ def curve_plot(title: str, curves: Sequence[Curve], x_axis: str, y_axis: str) ->
     left, top = 44, _title_height(title) + LINE * len(curves) + 14
     bottom = top + 170
     xs = [x for curve in curves for x in curve.x]
-    ys = [y for curve in curves for y in curve.y]
+    ys = [y for curve in curves for values in (curve.y, curve.low, curve.high) for y in values]
     x_ticks, y_ticks = nice_ticks(min(xs), max(xs)), nice_ticks(min(0.0, *ys), max(ys))
     across = _Scale(min(*xs, x_ticks[0]), max(*xs, x_ticks[-1]), left, WIDTH - MARGIN - 8)
     up = _Scale(y_ticks[0], max(*ys, y_ticks[-1]), bottom, top)
@@ -84,8 +87,11 @@ def curve_plot(title: str, curves: Sequence[Curve], x_axis: str, y_axis: str) ->
         parts.append(_text(left - 5, up(tick) + 3.5, tick_text(tick, y_ticks), "end", "axis"))
     for k, curve in enumerate(curves):
         colour = LINES[k % len(LINES)]
-        points = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in zip(curve.x, curve.y, strict=True))
-        parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="1.8" points="{points}"/>')
+        if curve.low:
+            around = _points([*curve.x, *reversed(curve.x)], [*curve.low, *reversed(curve.high)], across, up)
+            parts.append(f'<polygon class="band" fill="{colour}" fill-opacity="0.25" points="{around}"/>')
+        points = _points(curve.x, curve.y, across, up)
+        parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="{points}"/>')
         y = _title_height(title) + LINE * k + 6
         parts.append(_line(left, y, left + 18, y, "legend", colour, 2.5))
         parts.append(_text(left + 24, y + 3.5, curve.label))
@@ -94,8 +100,10 @@ def curve_plot(title: str, curves: Sequence[Curve], x_axis: str, y_axis: str) ->
     return _svg(title, bottom + AXIS, parts)
 
 
-def heatmap(title: str, rows: Sequence[str], columns: Sequence[str], cells: Mapping[tuple[str, str], Dot]) -> str:
-    """Return shares of rows against columns, 0.5 in the middle of the colours, each with its interval."""
+def heatmap(
+    title: str, rows: Sequence[str], columns: Sequence[str], cells: Mapping[tuple[str, str], Dot], fair: float = 0.5
+) -> str:
+    """Return shares of rows against columns with their intervals; the share `fair` has the middle of the colours."""
     left = MARGIN + min(110, LETTER * max(map(len, rows)) + 8)
     top = _title_height(title) + LINE + 4
     size = (WIDTH - MARGIN - left) / len(columns)
@@ -109,17 +117,18 @@ def heatmap(title: str, rows: Sequence[str], columns: Sequence[str], cells: Mapp
         for k, column in enumerate(columns):
             cell = cells.get((row, column))
             if cell is not None:
-                parts.append(_cell(cell, left + size * k, y, size, height))
+                parts.append(_cell(cell, left + size * k, y, size, height, fair))
     return _svg(title, top + height * len(rows) + MARGIN, parts)
 
 
-def _cell(cell: Dot, x: float, y: float, width: float, height: float) -> str:
+def _cell(cell: Dot, x: float, y: float, width: float, height: float, fair: float) -> str:
     hint = escape(f"{cell.label}: {cell.value:.4g} ({cell.low:.4g} to {cell.high:.4g})")
+    part = shade(cell.value, fair)
     box = (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{width - 2:.1f}" height="{height - 2:.1f}" rx="2" '
-        f'fill="{share_colour(cell.value)}"><title>{hint}</title></rect>'
+        f'fill="{shade_colour(part)}"><title>{hint}</title></rect>'
     )
-    ink = "#fff" if abs(cell.value - 0.5) > 0.3 else INK
+    ink = "#fff" if abs(part) > 0.6 else INK
     middle = x + width / 2 - 1
     texts = [
         f'<text x="{middle:.1f}" y="{y + height / 2:.1f}" text-anchor="middle" font-size="{FONT + 1}" fill="{ink}">'
@@ -133,11 +142,15 @@ def _cell(cell: Dot, x: float, y: float, width: float, height: float) -> str:
     return box + "".join(texts)
 
 
-def share_colour(share: float) -> str:
-    """Return a colour between that of 0, of one half and of 1."""
-    part = min(1.0, abs(share - 0.5) * 2)
-    end = HIGH_COLOUR if share >= 0.5 else LOW_COLOUR
-    mixed = (round(a + (b - a) * part) for a, b in zip(MIDDLE_COLOUR, end, strict=True))
+def shade(share: float, fair: float) -> float:
+    """Return where a share stands: -1 for none, 0 for the fair share, 1 for all."""
+    return (share - fair) / (fair if share < fair else 1 - fair)
+
+
+def shade_colour(part: float) -> str:
+    """Return the colour of a shade between -1 and 1."""
+    end = HIGH_COLOUR if part >= 0 else LOW_COLOUR
+    mixed = (round(a + (b - a) * min(1.0, abs(part))) for a, b in zip(MIDDLE_COLOUR, end, strict=True))
     return "#" + "".join(f"{value:02x}" for value in mixed)
 
 
@@ -166,6 +179,10 @@ class _Scale:
 
     def __call__(self, value: float) -> float:
         return self.start + (value - self.low) * self.factor
+
+
+def _points(xs: Iterable[float], ys: Iterable[float], across: _Scale, up: _Scale) -> str:
+    return " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in zip(xs, ys, strict=True))
 
 
 def _svg(title: str, height: float, parts: Iterable[str]) -> str:
@@ -231,10 +248,15 @@ def dots_of(frame: pd.DataFrame, name: str, labels: Sequence[str]) -> list[Dot]:
             float(row[name]),
             float(row[f"{name}_low"]),
             float(row[f"{name}_high"]),
-            claims is None or bool(row[claims] < 0.05),
+            claims is None or is_clear(row[claims]),
         )
         for row in known.to_dict("records")
     ]
+
+
+def is_clear(q: float | None) -> bool:
+    """Return whether a corrected p-value makes a finding; there is none where there was too little to judge by."""
+    return q is not None and q < CLAIM
 
 
 def ranked(dots: Sequence[Dot]) -> list[Dot]:

@@ -8,19 +8,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.estimates import Estimate
 from experiments.files import manifest, prepare_directory, write_bytes, write_manifest, write_text
 from experiments.options import World
 from experiments.precision import Plan, Stop
 from policies.registry import LoadedPolicy
 from sim import ENGINE_VERSION, __version__
-from sim.batch import in_order
+from sim.batch import CHUNK_SECONDS, Match, Pace, in_order, misbehaved, timed, told
 from sim.deck import deck_hash
 from sim.errors import DartmoorError
+from sim.play import PLAYED_OUT
 
 MAIN_TABLE = "summary"
 
-Sums = dict[str, np.ndarray]
+COUNTED = "counted"  # how many games or deals are in sums
+
+Sums = dict[str, Any]  # exact integers, or arrays of them, by name
 
 
 @dataclass(frozen=True)
@@ -93,36 +95,59 @@ def document_head(world: World, players: int, seed: int, plan: Plan, stop: Stop,
     }
 
 
-def add_sums(into: Sums, part: Mapping[str, np.ndarray]) -> None:
-    """Add exact sums of further games; Python integers, so that no number of games overflows."""
-    for name, values in part.items():
-        exact = np.asarray(values).astype(object)
-        into[name] = into[name] + exact if name in into else exact
+def add_sums(into: Sums, part: Sums) -> None:
+    """Add exact sums of further games; Python integers, so that no number of games overflows.
+
+    All of them are added in one step: an interrupt leaves `into` with the games or without them.
+    """
+    exact = {name: np.asarray(values).astype(object) for name, values in part.items()}
+    into.update({name: into[name] + values if name in into else values for name, values in exact.items()})
 
 
 def sum_games(
-    work: Callable[[int, int], Mapping[str, np.ndarray]],
+    work: Callable[[int, int], Sums],
     into: Sums,
     start: int,
     count: int,
     threads: int,
-    chunk: int,
+    chunk: int | None = None,
     on_games: Callable[[int], object] = lambda done: None,
 ) -> int:
     """Add work(first, number) of every chunk to `into` and return how many games were added: fewer after Ctrl-C.
 
-    The chunks are added in order, so an interrupted run is a shorter run.
+    The chunks are added in order, so an interrupted run is a shorter run. `into` counts the games under `COUNTED`.
+    Without `chunk` the size of chunks follows the speed of play; it changes no result.
     """
-    done = 0
-    parts = in_order(work, start, count, threads, chunk)
+    before = int(into.get(COUNTED, 0))
+    pace = Pace(CHUNK_SECONDS, threads, first=1)
+    size, timed_work = (pace, timed(work, pace)) if chunk is None else (chunk, work)
+    parts = in_order(timed_work, start, count, threads, size)
     try:
         for number, part in parts:
-            add_sums(into, part)
-            done += number
+            add_sums(into, {**part, COUNTED: number})
             on_games(number)
     except KeyboardInterrupt:
-        parts.close()  # type: ignore[attr-defined]
-    return done
+        parts.close()
+    return int(into.get(COUNTED, 0)) - before
+
+
+def play_out(kernel: Callable[..., int], match: Match, games: np.ndarray, at: np.ndarray, *arguments: Any) -> None:
+    """Call a kernel that plays games of a match: kernel(games, tables, policies, weights, players, *arguments, at).
+
+    It returns PLAYED_OUT, or the seat whose policy returned an index that does not exist, and notes in `at` (int64,
+    (1,)) which game it is at.
+
+    Raises
+    ------
+    DartmoorError
+        A policy returned an index that does not exist, or raised.
+    """
+    try:
+        seat = kernel(games, match.tables, match.kernel_policies, match.kernel_weights, match.players, *arguments, at)
+    except Exception as error:  # the engine itself raises nothing: what comes out is from the policy that was asked
+        raise misbehaved(match, int(games["player"][0]), int(at[0]), f"raised {told(error)}") from error
+    if seat != PLAYED_OUT:
+        raise misbehaved(match, seat, int(at[0]), "chose an action that does not exist")
 
 
 def check_any(stop: Stop) -> None:
@@ -131,7 +156,7 @@ def check_any(stop: Stop) -> None:
         raise DartmoorError("interrupted before any game was complete; nothing written")
 
 
-def columns(name: str, one: Estimate) -> dict[str, Any]:
+def columns(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
     """Return an estimate as columns of a tidy frame: name, name_se, name_low, name_high, name_n."""
     low, high = one["ci"] or (None, None)
     return {

@@ -1,7 +1,7 @@
 """A run of games: played on threads, summarised, and written into a results directory."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from experiments.checkpoint import Checkpoint, Progress
 from experiments.files import prepare_directory, write_manifest, write_text
 from experiments.games_file import GamesFile
 from experiments.options import Setting
 from experiments.summary import summarise
-from sim.batch import play
+from sim.batch import merge_totals, play_in_order
 from sim.errors import DartmoorError
 
 
@@ -25,6 +26,10 @@ class Run:
     summary: dict[str, Any]
 
 
+Part = tuple[int, tuple[np.ndarray, np.ndarray]]  # number of games; totals and outcomes, as from play_chunk
+Parts = Callable[[int, int], Generator[Part, None, None]]  # of (first game, number of games), in the order of games
+
+
 def simulate(
     setting: Setting,
     games: int,
@@ -32,37 +37,91 @@ def simulate(
     on_games: Callable[[int], object] = lambda count: None,
     out: Path | None = None,
     games_out: bool = False,
+    checkpoint: Checkpoint | None = None,
+    resume: bool = False,
+    parts: Parts | None = None,
 ) -> Run:
     """Play `games` games of a setting; with `games_out` also write one row a game into `out`/games.parquet.
 
     Ctrl-C ends the run early with the games that are complete; the summary says how many.
 
+    Parameters
+    ----------
+    setting, games, threads
+        What to play, and on how many threads of this machine.
+    on_games
+        Called with the number of games just done.
+    out, games_out
+        The results directory, and whether it gets one row a game.
+    checkpoint, resume
+        Where to keep the progress, and whether to go on from what is kept there.
+    parts
+        What plays instead of the threads, such as a cluster.
+
     Raises
     ------
     DartmoorError
-        The directory cannot be written, a policy misbehaved, or the run was interrupted before any game was complete.
+        The directory cannot be written, a policy misbehaved, the checkpoint is of another run, or the run was
+        interrupted before any game was complete.
     """
     if out is not None:
         prepare_directory(out)
-    rows = GamesFile(out / "games.parquet", setting) if games_out and out is not None else None
+    progress = checkpoint.begin(resume, games) if checkpoint else Progress()
+    rows = None
+    if games_out and out is not None:
+        rows = GamesFile(out / "games.parquet", setting, progress.parts if checkpoint else None)
+    if parts is None:
 
-    def take(count: int, outcomes: np.ndarray) -> None:
-        if rows is not None:
-            rows.add(outcomes)
-        on_games(count)
+        def parts(first: int, count: int) -> Generator[Part, None, None]:
+            return play_in_order(setting.match(), first, count, threads, keep_outcomes=rows is not None)
 
-    start = time.perf_counter()
     try:
-        totals = play(setting.match(), games, threads, on_chunk=take, keep_outcomes=rows is not None)
-        seconds = time.perf_counter() - start
-        if totals["games"][0] == 0:
+        play_rest(progress, games, parts, on_games, rows, checkpoint)
+        if progress.games == 0:
             raise DartmoorError("interrupted before any game was complete; nothing written")
-        if rows is not None:
-            rows.finish()
+        finish(progress, progress.games == games, rows, checkpoint)
     finally:
         if rows is not None:
             rows.discard()
-    return Run(totals, summarise(setting, totals, seconds))
+    return Run(progress.totals, summarise(setting, progress.totals, progress.seconds))
+
+
+def play_rest(
+    progress: Progress,
+    games: int,
+    parts: Parts,
+    on_games: Callable[[int], object],
+    rows: GamesFile | None,
+    checkpoint: Checkpoint | None,
+) -> None:
+    """Play what is missing of a run and add it to `progress`; Ctrl-C ends it early."""
+    before, begun = progress.seconds, time.perf_counter()
+    on_games(progress.games)
+    if checkpoint is not None:
+        checkpoint.save(progress)
+    stream = parts(progress.games, games - progress.games)
+    try:
+        for count, (totals, outcomes) in stream:
+            merge_totals(progress.totals, totals)
+            progress.seconds = before + time.perf_counter() - begun
+            if rows is not None:
+                rows.add(outcomes)
+            on_games(count)
+            if checkpoint is not None and checkpoint.due():
+                progress.parts = rows.commit() if rows is not None else []
+                checkpoint.save(progress)
+    except KeyboardInterrupt:
+        stream.close()
+
+
+def finish(progress: Progress, is_whole: bool, rows: GamesFile | None, checkpoint: Checkpoint | None) -> None:
+    """Put the file of games in its place, and note in the checkpoint that nothing is left to do."""
+    if rows is not None:
+        progress.parts = rows.finish()
+    if checkpoint is not None:
+        checkpoint.save(progress, finished=is_whole)
+        if rows is not None:
+            rows.forget_parts()
 
 
 def write_results(out: Path, setting: Setting, run: Run) -> None:

@@ -198,7 +198,7 @@ def _first() -> Any:
     from sim.policy import policy
 
     @policy
-    def first(state, tables, actions, n, weights):  # type: ignore[no-untyped-def]
+    def first(state, tables, actions, n, weights):
         return 0
 
     return first

@@ -8,13 +8,14 @@ import numpy as np
 from numba import from_dtype, njit
 
 from policies.feature_names import Feature
-from sim.codes import CardType, EffectOp, Placement, ScoreOp, Slot
+from sim.codes import CardType, EffectOp, Place, Placement, ScoreOp, Slot
 from sim.effects import count_types
 from sim.forest import can_place
 from sim.gain import NOWHERE, cave_gain, placement_gain
-from sim.rules import CLEARING_LIMIT, HALVES, HAND_LIMIT, SYMBOLS, TYPES
+from sim.rules import CLEARING_LIMIT, HALVES, HAND_LIMIT, OPENING_HAND, SYMBOLS, TYPES
 from sim.scoring import TERMS, steps_points
 
+FEATURES = len(Feature)
 FIRST_TYPE = int(Feature.TREE)  # the weight of type t is FIRST_TYPE + t
 LOOK = 3  # further cards that a step score is judged by
 ENOUGH = 4  # hand that is not short
@@ -27,6 +28,7 @@ MOOR_PLACES |= 1 << Placement.BOTTOM | 1 << Placement.BOTTOM_MOOR
 
 VIEW = np.dtype(
     [
+        ("w", np.float64, (FEATURES,)),  # the weights, here because passing an array on costs more than a record
         ("left", np.float64),  # expected share of the game to come
         ("point", np.float64),  # value of a point now
         ("card", np.float64),  # value of a card in hand
@@ -62,7 +64,7 @@ def share_left(state):
     first two winters are uniform in the rest, after the second one is.
     """
     rest = state.stack_n - state.stack_top
-    whole = state.stack_n - state.stack_n / PILE
+    whole = state.stack_n - state.stack_n / PILE - OPENING_HAND * state.players
     if state.winters == 0:
         return min(1.0, (rest - state.stack_n / PILE) / whole)
     if state.winters == 1:
@@ -71,11 +73,8 @@ def share_left(state):
 
 
 @njit(cache=True, nogil=True)
-def look(state, tables, weights, player):
-    """Return the view of one decision, as an array of one record, without the values of the hand."""
-    views = np.zeros(1, VIEW)
-    view = views[0]
-    look_at_time(state, weights, view)
+def look(state, tables, player, view):
+    """Fill a view, all zero but for its weights and time, with everything but the values of the hand."""
     look_at_hand(state, tables, player, view)
     look_at_slots(state, player, view)
     owned = 1.0 + state.hand_n[player] + count_forest(state, player)
@@ -86,16 +85,16 @@ def look(state, tables, weights, player):
         if other != player:
             most = max(most, state.type_n[other, CardType.MOOR])
     view.lead = np.int64(state.type_n[player, CardType.MOOR]) - most
-    return views
 
 
 @njit(cache=True, nogil=True)
 def look_at_time(state, weights, view):
-    """Note how much of the game is left and what points and cards are worth at this time."""
+    """Take over the weights, and note how much of the game is left and what points and cards are worth at this time."""
+    view.w[:] = weights[:FEATURES]
     view.left = share_left(state)
     gone = 1 - view.left
-    view.point = weights[Feature.POINTS] + weights[Feature.POINTS_LATE] * gone
-    view.card = weights[Feature.CARDS] + weights[Feature.CARDS_LATE] * gone
+    view.point = view.w[Feature.POINTS] + view.w[Feature.POINTS_LATE] * gone
+    view.card = view.w[Feature.CARDS] + view.w[Feature.CARDS_LATE] * gone
 
 
 @njit(cache=True, nogil=True)
@@ -170,34 +169,35 @@ def look_at_slots(state, player, view):
 
 
 @njit(cache=True, nogil=True)
-def place_value(state, tables, weights, view, player, species, symbol, card, held):
-    """Return the value of having `species` placed somewhere; `held`: its card is in hand and so counted in the view."""
+def place_value(state, tables, view, player, species, symbol, card):
+    """Return the value of having `species`, a half of `card`, placed somewhere."""
     left = view.left
     gain = placement_gain(state, tables, player, species, symbol, NOWHERE, 0)
     value = view.point * gain
-    value += growth(state, tables, weights, view, player, species, symbol, card, held)
+    value += growth(state, tables, view, player, species, symbol, card)
     kin = 0.0
     for i in range(tables.type_count[species]):
         kind = tables.type_list[species, i]
         kin = max(kin, view.kin[kind])
-        value += weights[FIRST_TYPE + kind] * left
-    value += weights[Feature.KIN] * kin * left
-    value += slot_value(state, tables, weights, view, species)
+        value += view.w[FIRST_TYPE + kind] * left
+    value += view.w[Feature.KIN] * kin * left
+    value += slot_value(state, tables, view, species)
     triggers = tables.trigger_types[species]
     if triggers:
-        value += weights[Feature.TRIGGER_LATER] * left
+        value += view.w[Feature.TRIGGER_LATER] * left
         for kind in range(TYPES):
             if triggers >> kind & 1:
-                value += weights[Feature.TRIGGER_HAND] * view.hand_types[kind]
+                value += view.w[Feature.TRIGGER_HAND] * view.hand_types[kind]
     return value
 
 
 @njit(cache=True, nogil=True)
-def growth(state, tables, weights, view, player, species, symbol, card, held):
+def growth(state, tables, view, player, species, symbol, card):
     """Return the value of points to come: the card's own, by cards in hand and later ones; those of halves in hand.
 
-    With `held` the card is in hand itself, and the halves in hand are counted without what it asks of itself.
+    A card that is in hand itself is counted in the view, and taken off here.
     """
+    held = state.place[card] == Place.HAND + player
     hand, later = 0.0, 0.0
     helped = view.symbol_demand[symbol]
     types = np.int64(tables.types[species])
@@ -222,29 +222,29 @@ def growth(state, tables, weights, view, player, species, symbol, card, held):
                 hand += rate * (view.hand_types[arg] - own)
                 later += rate * view.kin[arg]
                 helped -= rate if held and types >> arg & 1 else 0.0
-    value = weights[Feature.GROW_HAND] * hand + weights[Feature.GROW_LATER] * later * view.left
-    return value + weights[Feature.HELP_HAND] * helped
+    value = view.w[Feature.GROW_HAND] * hand + view.w[Feature.GROW_LATER] * later * view.left
+    return value + view.w[Feature.HELP_HAND] * helped
 
 
 @njit(cache=True, nogil=True)
-def slot_value(state, tables, weights, view, species):
+def slot_value(state, tables, view, species):
     """Return the value of the slots that a habitat opens, or that a half takes; and of the lead in moors."""
     slot = tables.slot[species]
     if slot == Slot.TREE or slot == Slot.SHRUB:
-        value = weights[Feature.OPEN_TOP] * opened(view.open[0], 1) + weights[Feature.OPEN_BOTTOM] * opened(
+        value = view.w[Feature.OPEN_TOP] * opened(view.open[0], 1) + view.w[Feature.OPEN_BOTTOM] * opened(
             view.open[1], 1
         )
-        value = (value + weights[Feature.OPEN_SIDE] * opened(view.open[2], 2)) * view.left
-        value += weights[Feature.OPENS_HAND] * view.stranded[0]
-        return value + weights[Feature.REVEAL] if slot == Slot.TREE else value
+        value = (value + view.w[Feature.OPEN_SIDE] * opened(view.open[2], 2)) * view.left
+        value += view.w[Feature.OPENS_HAND] * view.stranded[0]
+        return value + view.w[Feature.REVEAL] if slot == Slot.TREE else value
     if slot == Slot.MOOR:
-        value = weights[Feature.OPEN_TOP] * opened(view.open[0], 2) + weights[Feature.OPEN_BOTTOM] * opened(
+        value = view.w[Feature.OPEN_TOP] * opened(view.open[0], 2) + view.w[Feature.OPEN_BOTTOM] * opened(
             view.open[1], 2
         )
         lead = min(view.lead + 1, LEAD) - min(view.lead, LEAD) if view.lead >= -LEAD else 0
-        return value * view.left + weights[Feature.OPENS_HAND] * view.stranded[1] + weights[Feature.MOOR_LEAD] * lead
+        return value * view.left + view.w[Feature.OPENS_HAND] * view.stranded[1] + view.w[Feature.MOOR_LEAD] * lead
     kind = slot - Slot.TOP
-    return weights[Feature.OPEN_TOP + kind] * opened(view.open[kind], -1) * view.left
+    return view.w[Feature.OPEN_TOP + kind] * opened(view.open[kind], -1) * view.left
 
 
 @njit(cache=True, nogil=True)
@@ -258,38 +258,38 @@ def opened(k, more):
 
 
 @njit(cache=True, nogil=True)
-def effect_value(state, tables, weights, view, player, op, types, n, card, hand_n):
+def effect_value(state, tables, view, player, op, types, n, card, hand_n):
     """Return the value of an effect or bonus at `hand_n` cards in hand; `card`, just played, is not placed by it."""
     if op == EffectOp.NONE:
         return 0.0
     if op == EffectOp.DRAW or op == EffectOp.DRAW_PER_TYPE:
         cards = n if op == EffectOp.DRAW else n * count_types(state, player, types)
-        return drawn_value(weights, view, cards, hand_n)
+        return drawn_value(view, cards, hand_n)
     if op == EffectOp.CLEARING_TO_HAND:
-        return (weights[Feature.TAKEN] + view.card) * min(n, HAND_LIMIT - hand_n)
+        return (view.w[Feature.TAKEN] + view.card) * min(n, HAND_LIMIT - hand_n)
     if op == EffectOp.EXTRA_TURN or op == EffectOp.EXTRA_TURN_IF_TYPE:
         earned = op == EffectOp.EXTRA_TURN or count_types(state, player, types) >= n
-        return weights[Feature.EXTRA_TURN] if earned else 0.0
+        return view.w[Feature.EXTRA_TURN] if earned else 0.0
     if op == EffectOp.MOOR_FROM_HAND:
-        return weights[Feature.FREE_MOOR] if hand_n > 0 else 0.0
+        return view.w[Feature.FREE_MOOR] if hand_n > 0 else 0.0
     if op == EffectOp.CLEARING_TO_FOREST:
-        return free_from_clearing(state, tables, weights, types)
+        return free_from_clearing(state, tables, view, types)
     if op == EffectOp.PLAY_FREE or op == EffectOp.PLAY_FREE_ANY_NUMBER or op == EffectOp.PLAY_FREE_WITH_EFFECT:
-        return free_from_hand(tables, weights, view, op, types, card)
+        return free_from_hand(tables, view, op, types, card)
     if op == EffectOp.HAND_TO_CLEARING or op == EffectOp.HAND_TO_CAVE:
         return n * ((op == EffectOp.HAND_TO_CAVE) * view.point - view.card)
     gain = cave_gain(state, tables, player, op, types, n)
-    return view.point * gain + weights[Feature.CAVE_CARDS] * gain * view.left
+    return view.point * gain + view.w[Feature.CAVE_CARDS] * gain * view.left
 
 
 @njit(cache=True, nogil=True)
-def drawn_value(weights, view, cards, hand_n):
+def drawn_value(view, cards, hand_n):
     """Return the value of cards drawn from the stack by an effect, up to the hand limit."""
-    return (weights[Feature.DRAWN] + view.card) * max(0, min(cards, HAND_LIMIT - hand_n))
+    return (view.w[Feature.DRAWN] + view.card) * max(0, min(cards, HAND_LIMIT - hand_n))
 
 
 @njit(cache=True, nogil=True)
-def free_from_hand(tables, weights, view, op, types, card):
+def free_from_hand(tables, view, op, types, card):
     """Return the value of placing hand cards of the types free."""
     count, best = 0, 0.0
     for kind in range(TYPES):
@@ -300,77 +300,67 @@ def free_from_hand(tables, weights, view, op, types, card):
         return 0.0
     if op != EffectOp.PLAY_FREE_ANY_NUMBER:
         count = 1
-    return weights[Feature.FREE_CARD] * count + weights[Feature.FREE_VALUE] * best
+    return view.w[Feature.FREE_CARD] * count + view.w[Feature.FREE_VALUE] * best
 
 
 @njit(cache=True, nogil=True)
-def free_from_clearing(state, tables, weights, types):
+def free_from_clearing(state, tables, view, types):
     """Return the value of placing a card of the types from the clearing, if there is one now."""
     for i in range(state.clearing_n):
         if tables.card_types[state.clearing[i]] & types:
-            return weights[Feature.FREE_CARD]
+            return view.w[Feature.FREE_CARD]
     return 0.0
 
 
 @njit(cache=True, nogil=True)
-def played_effects(state, tables, weights, view, player, species, card, hand_n):
+def played_effects(state, tables, view, player, species, card, hand_n):
     """Return the value of what placing a species sets off: its effect and the permanent effects that react to it."""
-    value = effect_value(
-        state,
-        tables,
-        weights,
-        view,
-        player,
-        tables.effect_op[species],
-        tables.effect_types[species],
-        tables.effect_n[species],
-        card,
-        hand_n,
-    )
+    op, types, n = tables.effect_op[species], tables.effect_types[species], tables.effect_n[species]
+    value = effect_value(state, tables, view, player, op, types, n, card, hand_n)
     draws = 0
     for i in range(tables.type_count[species]):
         draws += state.trigger_n[player, tables.type_list[species, i]]
-    return value + drawn_value(weights, view, draws, hand_n) if draws > 0 else value
+    return value + drawn_value(view, draws, hand_n) if draws > 0 else value
 
 
 # Cards in hand and in the clearing
 
 
 @njit(cache=True, nogil=True)
-def half_worth(state, tables, weights, view, player, card, half, value):
+def half_worth(state, tables, view, player, card, half, value):
     """Return what holding a half is worth when placing it, effects included, has this value: less its cost in cards."""
     worth = value - tables.cost[tables.species[card, half]] * view.card
-    return worth if can_place(state, tables, player, card, half) else worth * weights[Feature.UNPLACED]
+    return worth if can_place(state, tables, player, card, half) else worth * view.w[Feature.UNPLACED]
 
 
 @njit(cache=True, nogil=True)
-def effects_of_half(state, tables, weights, view, player, card, half):
+def effects_of_half(state, tables, view, player, card, half):
     """Return the value of what playing a half sets off, at the hand that is left after paying for it."""
     species = tables.species[card, half]
     hand_n = max(0, np.int64(state.hand_n[player]) - 1 - tables.cost[species])
-    return played_effects(state, tables, weights, view, player, species, card, hand_n)
+    return played_effects(state, tables, view, player, species, card, hand_n)
 
 
 @njit(cache=True, nogil=True)
-def card_worth(state, tables, weights, view, player, card):
+def card_worth(state, tables, view, player, card):
     """Return the worth of a card that is not in hand: that of its better half, at least 0."""
     best = 0.0
     for half in range(tables.halves[card]):
         species, symbol = tables.species[card, half], tables.symbol[card, half]
-        value = place_value(state, tables, weights, view, player, species, symbol, card, False)
-        value += effects_of_half(state, tables, weights, view, player, card, half)
-        best = max(best, half_worth(state, tables, weights, view, player, card, half, value))
+        value = place_value(state, tables, view, player, species, symbol, card)
+        value += effects_of_half(state, tables, view, player, card, half)
+        best = max(best, half_worth(state, tables, view, player, card, half, value))
     return best
 
 
 @njit(cache=True, nogil=True)
-def value_hand(state, tables, weights, view, player):
+def value_hand(state, tables, view, player):
     """Fill the values of placing every half in hand, the worths of the hand cards, and their order."""
     for i in range(state.hand_n[player]):
         card = state.hand[player, i]
         for half in range(tables.halves[card]):
             species, symbol = tables.species[card, half], tables.symbol[card, half]
-            value = place_value(state, tables, weights, view, player, species, symbol, card, True)
+            value = place_value(state, tables, view, player, species, symbol, card)
             view.value[i, half] = value
             if can_place(state, tables, player, card, half):
                 for k in range(tables.type_count[species]):
@@ -379,9 +369,9 @@ def value_hand(state, tables, weights, view, player):
     for i in range(state.hand_n[player]):
         card = state.hand[player, i]
         for half in range(tables.halves[card]):
-            view.effect[i, half] = effects_of_half(state, tables, weights, view, player, card, half)
+            view.effect[i, half] = effects_of_half(state, tables, view, player, card, half)
             value = view.value[i, half] + view.effect[i, half]
-            worth = half_worth(state, tables, weights, view, player, card, half, value)
+            worth = half_worth(state, tables, view, player, card, half, value)
             view.worth[i] = max(view.worth[i], worth)
         put_in_order(view, np.int64(i))
 
@@ -414,18 +404,18 @@ def payment(state, tables, view, player, but, count, mask):
 
 
 @njit(cache=True, nogil=True)
-def shortage(weights, hand_n):
+def shortage(view, hand_n):
     """Return the value of cards missing to a hand of four."""
-    return weights[Feature.SHORT_HAND] * max(0, ENOUGH - hand_n)
+    return view.w[Feature.SHORT_HAND] * max(0, ENOUGH - hand_n)
 
 
 @njit(cache=True, nogil=True)
-def gift_value(state, tables, weights, player, card, more):
+def gift_value(state, tables, view, player, card, more):
     """Return the value of leaving a card in the clearing, for the better half's points to the next player a card spent.
 
     `more` cards are still to come there; a clearing that will be emptied leaves nothing.
     """
-    if weights[Feature.CLEARING_GIFT] == 0.0 or state.clearing_n + more >= CLEARING_LIMIT:
+    if view.w[Feature.CLEARING_GIFT] == 0.0 or state.clearing_n + more >= CLEARING_LIMIT:
         return 0.0
     other = (player + 1) % state.players
     best = 0.0
@@ -434,4 +424,4 @@ def gift_value(state, tables, weights, player, card, more):
             species = tables.species[card, half]
             gain = placement_gain(state, tables, other, species, tables.symbol[card, half], NOWHERE, 0)
             best = max(best, gain / (1 + tables.cost[species]))
-    return weights[Feature.CLEARING_GIFT] * best
+    return view.w[Feature.CLEARING_GIFT] * best

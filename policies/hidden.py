@@ -18,7 +18,7 @@ RNG_WORDS = 4
 
 @njit(cache=True, nogil=True)
 def reshuffle_hidden(state, player, rng):
-    """Deal everything hidden from `player` anew from the stream `rng` (uint64, (4,)), and reseed the others' streams."""
+    """Deal everything hidden from `player` anew from the stream `rng` (uint64, (4,)), other streams included."""
     cards = np.empty(DECK_SIZE, np.uint8)
     n = collect_hidden(state, player, cards)
     shuffle(rng, cards, n)

@@ -2,27 +2,32 @@
 
 numba's on-disk cache looks only at the file a function stands in. An edit in a helper of another file would leave the
 old machine code in use, and stale kernels play stale rules. So the directory is named after everything that goes into
-the code: the Python sources of the engine and the policies, numba, Python, and numba's settings that change code.
+the code: the Python sources, numba, Python, and numba's settings that change code. The engine has a directory named
+after its own sources alone, so that a new policy or experiment never compiles it again; importing `policies` names
+another one for everything above the engine.
 """
 
 import hashlib
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
-SOURCES = ("sim", "policies")  # packages with kernels
+ENGINE = ("sim",)
+ALL = ("sim", "policies", "experiments")  # packages with kernels
 CODE_SETTINGS = ("NUMBA_BOUNDSCHECK", "NUMBA_OPT", "NUMBA_DEBUGINFO", "NUMBA_LOOP_VECTORIZE", "NUMBA_SLP_VECTORIZE")
 PREFIX = "kernels-"  # of the directories that are ours to delete
 MARKER = "last_used"  # its modification time is the last start that used the directory
 KEEP_SECONDS = 30 * 24 * 3600
 
 
-def use_kernel_cache() -> Path:
-    """Name this version's cache directory to numba, drop old ones, and return it.
+def use_kernel_cache(packages: Sequence[str] = ENGINE) -> Path:
+    """Name the cache directory of these packages' kernels to numba, drop old ones, and return it.
+
+    numba reads the name when a kernel is declared: call this before the first kernel of the packages.
 
     A `NUMBA_CACHE_DIR` of the user's stays. Safe with several processes at once. Where the directory cannot be
     written, a temporary one serves for this process and those it starts, and one line on stderr says so.
@@ -32,7 +37,7 @@ def use_kernel_cache() -> Path:
     # A directory under our own root was named by a parent process, maybe from other sources than those here.
     if chosen and Path(chosen).parent != root:
         return Path(chosen)
-    directory = root / (PREFIX + source_hash())
+    directory = root / (PREFIX + source_hash(packages))
     try:
         _mark_used(directory)
     except OSError as error:
@@ -49,14 +54,19 @@ def cache_root() -> Path:
     return Path(os.path.abspath(base) if base else os.path.expanduser("~/.cache")) / "dartmoor"
 
 
-def source_hash(project: Path = PROJECT) -> str:
-    """Return 16 hex digits that change with every kernel source, numba, Python, and numba's code settings."""
+def source_hash(packages: Sequence[str] = ENGINE, project: Path = PROJECT) -> str:
+    """Return 16 hex digits that change with every source of the packages, numba, Python, and numba's code settings.
+
+    Of the experiments only files with kernels count: most of that package is tables and text.
+    """
     digest = hashlib.blake2b(digest_size=8)
     settings = [f"{name}={os.environ.get(name, '')}".encode() for name in CODE_SETTINGS]
     for part in (_numba_version(), sys.version.encode(), *settings):
         digest.update(part + b"\0")
-    for path in _sources(project):
+    for path in _sources(project, packages):
         content = path.read_bytes()
+        if path.parent.name == "experiments" and b"njit" not in content:
+            continue
         digest.update(f"{path.relative_to(project).as_posix()}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()
@@ -81,8 +91,8 @@ def drop_unused(root: Path, keep: Path, now: float | None = None) -> None:
         shutil.rmtree(doomed, ignore_errors=True)
 
 
-def _sources(project: Path) -> Iterator[Path]:
-    for package in SOURCES:
+def _sources(project: Path, packages: Sequence[str]) -> Iterator[Path]:
+    for package in packages:
         yield from sorted((project / package).rglob("*.py"))
 
 

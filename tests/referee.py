@@ -898,7 +898,9 @@ class Referee:
                 yield from self._place_free(verb, self._types(types, source))
             case verb, int(n):
                 for _ in range(n):
-                    yield from self._move_one(verb)
+                    is_declined = yield from self._move_one(verb)
+                    if is_declined:
+                        return
 
     def _types(self, text: str, source: Species | None) -> set[str]:
         """Types of an operand: one, two joined by a bar, or the icon of the species."""
@@ -941,7 +943,7 @@ class Referee:
                 return
 
     def _move_one(self, verb: str) -> Asking:
-        """Move one card that the player chooses, if there is one to move."""
+        """Move one card that the player chooses, if there is one to move; returns whether the player declined."""
         hand, clearing = self.hand, self.clearing
         match verb:
             case "clearing_to_hand":
@@ -958,8 +960,9 @@ class Referee:
                 if hand:
                     optional = self.rulings["moor_from_hand_optional"] == "yes"
                     card = yield from self._ask_card("MOOR", "moor", hand, optional)
-                    if card is not None:
-                        self._lay_moor(card)
+                    if card is None:
+                        return True
+                    self._lay_moor(card)
             case "discard":
                 if hand:
                     card = yield from self._ask_card("DISCARD", "discard", hand)
@@ -972,6 +975,7 @@ class Referee:
                     self.cave_cards[self.player].append(card)
             case _:
                 raise ValueError(f"effect {verb!r} unknown")
+        return False
 
 
 def describe(visible: Visible) -> tuple[str, int | None, str, str | None]:

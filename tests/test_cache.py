@@ -1,6 +1,7 @@
 """The directory of compiled kernels: a new one for every change of a source, old ones dropped, never in the way."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,21 +27,46 @@ def start(project, **environment):
 @pytest.fixture
 def project(tmp_path):
     """Return a copy of the sources, to be edited."""
-    for package in cache.SOURCES:
+    for package in cache.ALL:
         shutil.copytree(
             cache.PROJECT / package, tmp_path / "project" / package, ignore=shutil.ignore_patterns("__pycache__")
         )
     return tmp_path / "project"
 
 
+def edit(path):
+    path.write_text(path.read_text() + "\n# edited\n")
+
+
 def test_an_edit_in_any_kernel_source_names_a_new_directory(project):
-    names = {cache.source_hash(project)}
+    names = {cache.source_hash(cache.ALL, project)}
     for edited in (project / "sim" / "rng.py", project / "policies" / "__init__.py"):
-        edited.write_text(edited.read_text() + "\n# edited\n")
-        names.add(cache.source_hash(project))
+        edit(edited)
+        names.add(cache.source_hash(cache.ALL, project))
     (project / "sim" / "new.py").write_text("")
-    names.add(cache.source_hash(project))
+    names.add(cache.source_hash(cache.ALL, project))
     assert len(names) == 4
+
+
+def test_the_engine_is_not_compiled_again_for_a_policy_or_an_experiment(project):
+    engine, all_kernels = cache.source_hash(cache.ENGINE, project), cache.source_hash(cache.ALL, project)
+    edit(project / "experiments" / "cli.py")
+    assert cache.source_hash(cache.ALL, project) == all_kernels
+    edit(project / "policies" / "greedy.py")
+    edit(project / "experiments" / "card_sums.py")
+    assert cache.source_hash(cache.ENGINE, project) == engine
+    assert cache.source_hash(cache.ALL, project) != all_kernels
+
+
+def test_the_engine_declares_all_its_kernels_before_policies_have_a_directory():
+    """A kernel of the engine declared later would stand in the other directory, and be compiled for every policy."""
+    import sim.kernels
+
+    with_kernels = {path.stem for path in (cache.PROJECT / "sim").glob("*.py") if "@njit" in path.read_text()}
+    assert with_kernels <= set(sim.kernels.__all__)
+    for path in (cache.PROJECT / "experiments").glob("*.py"):
+        if "@njit" in path.read_text():
+            assert re.search(r"^(import policies|from policies)", path.read_text(), re.MULTILINE), path.name
 
 
 def test_settings_that_change_code_have_their_own_directory(monkeypatch):

@@ -329,7 +329,7 @@ def test_engine_and_referee_play_the_same_games(name):
     setting = SETTINGS[name]
     assert seen.species.keys() == {*read_species(), UNIVERSAL_MOOR.key}
     assert PHASES - ({"CAVE"} if "caves" in name else set()) <= seen.phases.keys()
-    assert VERBS <= seen.verbs.keys()
+    assert seen.verbs.keys() >= VERBS
     assert seen.endings.keys() == ENDINGS
     assert bool(seen.departures) == bool(setting.plan(0, random.Random(0)).rulings)
 
