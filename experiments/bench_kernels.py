@@ -3,7 +3,7 @@
 import numpy as np
 from numba import from_dtype, int64, njit, types, uint64
 
-import policies  # noqa: F401  # names the cache directory of kernels above the engine
+from policies import KERNEL_CACHE  # noqa: F401  # kernels above the engine are kept there
 from sim.actions import MAX_ACTIONS
 from sim.codes import CaveMode, EffectOp, Phase
 from sim.deal import setup

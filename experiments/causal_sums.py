@@ -10,7 +10,6 @@ from enum import IntEnum
 import numpy as np
 from numba import from_dtype, int64, njit, types, uint8, uint64
 
-import policies  # noqa: F401  # names the cache directory of kernels above the engine
 from sim.actions import MAX_ACTIONS
 from sim.codes import Phase
 from sim.deal import begin, clear, deal, setup

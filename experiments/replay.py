@@ -10,7 +10,7 @@ from experiments.options import Setting
 from experiments.score import score_document
 from experiments.table_file import forest_document
 from sim.actions import MAX_ACTIONS
-from sim.batch import Match
+from sim.batch import Match, run_kernel
 from sim.codes import Ending, Phase
 from sim.deal import setup
 from sim.deals import CARD_IDS, Deal
@@ -46,21 +46,24 @@ def set_up(setting: Setting, game: int, deal: Deal | None = None) -> np.ndarray:
     return games
 
 
-def play_out(setting: Setting, games: np.ndarray) -> np.ndarray:
+def play_out(setting: Setting, games: np.ndarray, game: int) -> np.ndarray:
     """Play the game in games[0] to its end; return its outcome, shape (1,), dtype OUTCOME."""
     match, outcome = setting.match(), np.zeros(1, OUTCOME)
-    tables = match.tables[0]
-    seat = play_game(games[0], tables, match.kernel_policies, match.kernel_weights, np.zeros(MAX_ACTIONS, np.int32))
-    if seat != PLAYED_OUT:
-        raise DartmoorError(f"policy {match.names[seat]}: chose an action that does not exist (seat {seat})")
-    note_outcome(games[0], tables, 0, outcome[0])
+    tables, actions = match.tables[0], np.zeros(MAX_ACTIONS, np.int32)
+    run_kernel(
+        match,
+        games,
+        lambda: game,
+        lambda: play_game(games[0], tables, match.kernel_policies, match.kernel_weights, actions),
+    )
+    note_outcome(games[0], tables, game, outcome[0])
     return outcome
 
 
 def result_document(setting: Setting, game: int, deal: Deal | None = None) -> dict[str, Any]:
     """Return scores, win shares, turns, winters, ending and forests of one game, as `replay --json` prints them."""
     games = set_up(setting, game, deal)
-    outcome = play_out(setting, games)[0]
+    outcome = play_out(setting, games, game)[0]
     players = setting.players
     return {
         "scores": [int(score) for score in outcome["score"][:players]],
@@ -92,14 +95,15 @@ def narrate(setting: Setting, game: int, deal: Deal | None = None) -> Iterator[s
             yield ""
             yield narrator.turn(state)
         n = legal_actions(state, tables, actions)
-        choice = ask(match, state, actions, n) if n > 1 else 0
+        choice = ask(match, games, actions, n, game) if n > 1 else 0
         action = int(actions[choice])
         forced = "" if n > 1 else " (forced)"
         yield f"  {narrator.seats[int(state['player'])]} {narrator.answer(state, action)}{forced}"
         yield from told(narrator, state, lambda action=action: apply(state, tables, action), None)  # type: ignore[misc]
     yield from score_lines(narrator, state, tables, setting.players)
     yield ""
-    yield f"The third winter came by {Ending(int(state['ending'])).name.lower()} in turn {state['turn']}: the game is over."
+    cause = Ending(int(state["ending"])).name.lower()
+    yield f"The third winter came by {cause} in turn {state['turn']}: the game is over."
 
 
 def told(narrator: Narrator, state: np.void, change: Callable[[], object], op: int | None) -> list[str]:
@@ -109,12 +113,17 @@ def told(narrator: Narrator, state: np.void, change: Callable[[], object], op: i
     return [f"    {line}" for line in narrator.step(before, state, op)]
 
 
-def ask(match: Match, state: np.void, actions: np.ndarray, n: int) -> int:
+def ask(match: Match, games: np.ndarray, actions: np.ndarray, n: int, game: int) -> int:
     """Ask the deciding seat's policy as the play loop does."""
-    seat = int(state["player"])
-    choice = int(match.policies[seat](state, match.tables[0], actions, n, match.kernel_weights[seat]))
-    if not 0 <= choice < n:
-        raise DartmoorError(f"policy {match.names[seat]}: chose an action that does not exist (seat {seat})")
+    seat = int(games[0]["player"])
+    choice = -1
+
+    def asked() -> int:
+        nonlocal choice
+        choice = int(match.policies[seat](games[0], match.tables[0], actions, n, match.kernel_weights[seat]))
+        return PLAYED_OUT if 0 <= choice < n else seat
+
+    run_kernel(match, games, lambda: game, asked)
     return choice
 
 
@@ -150,7 +159,7 @@ def final_sheet(setting: Setting, game: int, deal: Deal | None = None) -> dict[s
         The sheet does not add up to the game's scores: an error of the program.
     """
     games = set_up(setting, game, deal)
-    outcome = play_out(setting, games)[0]
+    outcome = play_out(setting, games, game)[0]
     document = forest_document(games[0], setting.world.tables[0], seat_names(setting))
     sheet = score_document(document, tables=setting.world.tables, lenient=True, where=f"game {game}")
     totals = [player["total"] for player in sheet["players"]]
@@ -159,4 +168,3 @@ def final_sheet(setting: Setting, game: int, deal: Deal | None = None) -> dict[s
             f"game {game}: the scoring sheet gives {totals}, the game {outcome['score']}; please report it"
         )
     return sheet
-

@@ -32,8 +32,8 @@ DIGITS = 4  # significant, of a number without an interval
 NUMBER = ' class="number"'
 SUFFIXES = ("_se", "_low", "_high", "_n")
 PICTURE_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
-NUMBERED = {"players", "seat", "cave", "winter", "a", "b"}  # columns whose numbers are names
-CHANCES = re.compile(r"(^|_)(q|p|p_holm)$")  # columns of p- and q-values
+NUMBERED = {"players", "seat", "cave", "pick", "winter", "a", "b"}  # columns whose numbers are names
+CHANCES = re.compile(r"(^|_)(q|p|p_holm|p_value)$")  # columns of p- and q-values
 LEAST_CHANCE = 0.001
 ICON = re.compile(r"icon (\w+): (\S+) \(default (?!,)\S+\)$")
 RULING = re.compile(r"ruling (\w+): (\S+) \(default")
@@ -138,8 +138,17 @@ def draw(section: Section) -> list[str]:
     summary = section.tables.get(MAIN_TABLE)
     if summary is not None and {"policy", "species", "iih_turn"} <= set(summary.columns):
         return list(card_plots(section.tables).values())
-    drawn = [picture for name, table in section.tables.items() for picture in draw_table(name, table)]
+    players = section.manifest["options"].get("players")
+    tables = {
+        name: table if players is None else with_players(table, players) for name, table in section.tables.items()
+    }
+    drawn = [picture for name, table in tables.items() for picture in draw_table(name, table)]
     return drawn or [embed(path) for path in section.files]
+
+
+def with_players(table: pd.DataFrame, players: int) -> pd.DataFrame:
+    """Return a table that says for how many players it is; a table of several says so already."""
+    return table if "players" in table.columns or len(table) == 0 else table.assign(players=players)
 
 
 def draw_table(name: str, table: pd.DataFrame) -> list[str]:
@@ -182,7 +191,7 @@ def draw_dots(title: str, table: pd.DataFrame) -> list[str]:
         parts = table.groupby("measure", sort=False)
         return [plot for measure, part in parts for plot in draw_dots(f"{title}, {measure}", part)]
     same = constant_columns(table)
-    labels = [column for column in loose_columns(table) if column not in same]
+    labels = shortest_labels(table, [column for column in loose_columns(table) if column not in same])
     if not labels or not 2 <= len(table) <= MOST_DOTS:
         return []
     named = table.assign(
@@ -196,13 +205,26 @@ def draw_dots(title: str, table: pd.DataFrame) -> list[str]:
     return [dot_plot(heading, ranked(dots), "95 % intervals", 0.0 if signed else None)]
 
 
+def shortest_labels(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
+    """Return as many of the columns, from the first on, as tell the rows apart."""
+    for count in range(1, len(columns)):
+        if not table.duplicated(list(columns[:count])).any():
+            return list(columns[:count])
+    return list(columns)
+
+
 def draw_law(title: str, table: pd.DataFrame) -> list[str]:
     """Return the exact law of the stack's depth beside the simulated one, for each winter that it is given for."""
     winters = table["winter"].unique() if "winter" in table.columns else [None]
     plots = []
     for winter in winters:
         part = table if winter is None else table[table["winter"] == winter]
-        curves = [Curve(name, part["depth"].tolist(), part[name].tolist()) for name in ("exact", "simulated")]
+        ends = [part[name].tolist() for name in ("simulated_low", "simulated_high") if name in part.columns]
+        depth = part["depth"].tolist()
+        curves = [
+            Curve("simulated", depth, part["simulated"].tolist(), *ends),
+            Curve("exact", depth, part["exact"].tolist()),
+        ]
         heading = title if winter is None else f"{title}, winter {winter}"
         plots.append(curve_plot(heading, curves, "depth", "probability"))
     return plots
@@ -298,6 +320,8 @@ def section_html(anchor: str, section: Section, pictures: Sequence[str]) -> str:
     facts += [f"deck {content['deck'].get('name')} ({str(content['deck'].get('hash'))[:12]})"]
     facts += [f"policies {policies}"] if policies else []
     facts += [f"made {content['created']}"] if "created" in content else []
+    if "precision" in content["options"]:
+        facts.append("intervals wider than 95 %, so that they hold at every look of --precision")
     parts = [f'<section id="{anchor}"><h2>{escape(section.title)}</h2>']
     parts.append(f'<p class="soft">{escape("; ".join(facts))}</p>')
     parts.append(f"<p>Repeat every number of this section with</p><pre>{escape(command_line(content))}</pre>")

@@ -15,7 +15,7 @@ import pandas as pd
 WIDTH = 380
 LINE = 15  # height of a row of dots
 FONT = 10
-LETTER = 5.4  # mean width of a letter at that size
+LETTER = 5.9  # mean width of a letter at that size
 MARGIN = 8
 AXIS = 34  # height below the plot for ticks and title
 INK, SOFT, GRID, DOT = "#1f2a2a", "#5d6b6b", "#d9dfdc", "#1b6e53"

@@ -39,7 +39,8 @@ def seats_table(summary: dict[str, Any]) -> Table:
     """Win share and score of each seat."""
     rate = summary["games_per_second"]
     table = Table(
-        title=f"{summary['games']:,} games of {summary['players']} players, seed {summary['seed']}, deck {summary['deck']}",
+        title=f"{summary['games']:,} games of {summary['players']} players, seed {summary['seed']}, "
+        f"deck {summary['deck']}",
         caption=f"95 % intervals; ties shared; {number(rate, 0)} games a second",
     )
     for heading in ("seat", "policy", "cave"):

@@ -6,4 +6,4 @@ Importing the package declares the engine's kernels, then names another cache di
 import sim.kernels  # noqa: F401
 from sim.cache import ALL, use_kernel_cache
 
-use_kernel_cache(ALL)
+KERNEL_CACHE = use_kernel_cache(ALL)

@@ -4,6 +4,7 @@ It plays when the best play is worth a card's work or the hand is nearly full, p
 matching symbols where the bonus is worth it), and takes from the clearing what beats an unseen card.
 """
 
+import numpy as np
 from numba import njit
 
 from policies.values import best_free, best_host, card_value, half_value, matching_cards, most_valuable
@@ -28,9 +29,9 @@ def play_value(state, tables, player, card, half):
     species = tables.species[card, half]
     value = half_value(state, tables, player, card, half)
     cost = tables.cost[species]
-    if tables.bonus_op[species] != EffectOp.NONE and cost > 0:
-        if matching_cards(state, tables, player, tables.symbol[card, half], card) >= cost:
-            value += BONUS_POINTS / (1 + cost)
+    has_bonus = tables.bonus_op[species] != EffectOp.NONE and cost > 0
+    if has_bonus and matching_cards(state, tables, player, tables.symbol[card, half], card) >= cost:
+        value += BONUS_POINTS / (1 + cost)
     return value
 
 
@@ -123,7 +124,7 @@ def choose_cave(state, tables, actions, n):
 @policy
 def greedy(state, tables, actions, n, weights):
     """Answer every decision by the best immediate score change for each card spent."""
-    player = state.player
+    player = np.int64(state.player)
     phase = state.phase
     if phase == Phase.TURN:
         return choose_turn(state, tables, player)

@@ -69,8 +69,11 @@ def play_chunk(match: Match, start: int, count: int, keep_outcomes: bool = False
     games = new_games()
     totals = np.zeros(1, TOTALS)
     outcomes = np.zeros(count if keep_outcomes else 1, OUTCOME)
-    try:
-        seat = play_games(
+    run_kernel(
+        match,
+        games,
+        lambda: start + int(totals["games"][0]),
+        lambda: play_games(
             games,
             match.tables,
             match.kernel_policies,
@@ -83,13 +86,25 @@ def play_chunk(match: Match, start: int, count: int, keep_outcomes: bool = False
             count,
             outcomes,
             totals,
-        )
-    except Exception as error:  # the engine itself raises nothing: what comes out is from the policy that was asked
-        seat = int(games["player"][0])
-        raise misbehaved(match, seat, start + int(totals["games"][0]), f"raised {told(error)}") from error
-    if seat != PLAYED_OUT:
-        raise misbehaved(match, seat, start + int(totals["games"][0]), "chose an action that does not exist")
+        ),
+    )
     return totals, outcomes
+
+
+def run_kernel(match: Match, games: np.ndarray, game: Callable[[], int], kernel: Callable[[], int]) -> None:
+    """Run a kernel that plays games in games[0] and returns PLAYED_OUT or the seat whose policy misbehaved.
+
+    Raises
+    ------
+    DartmoorError
+        A policy returned an index that does not exist, or raised; `game()` tells in which game.
+    """
+    try:
+        seat = kernel()
+    except Exception as error:  # the engine itself raises nothing: what comes out is from the policy that was asked
+        raise misbehaved(match, int(games["player"][0]), game(), f"raised {told(error)}") from error
+    if seat != PLAYED_OUT:
+        raise misbehaved(match, seat, game(), "chose an action that does not exist")
 
 
 def misbehaved(match: Match, seat: int, game: int, what: str) -> DartmoorError:

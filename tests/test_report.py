@@ -25,14 +25,14 @@ def share(value, half=0.02, n=1000):
     return {"value": value, "se": half / 2, "ci": [value - half, value + half], "n": n}
 
 
-def write_results(directory, frames, command="winrate", listed=True, assumptions=tuple(ASSUMED), **options):
+def write_results(directory, frames, command="winrate", listed=True, assumptions=tuple(ASSUMED), players=2, **options):
     directory.mkdir(parents=True, exist_ok=True)
     for name, frame in frames.items():
         frame.to_csv(directory / f"{name}.csv", index=False)
     content = manifest(
         seed=7,
         games=1000,
-        options={"command": command, "players": 2, **options},
+        options={"command": command, "players": players, **options},
         deck={"name": "reference", "hash": "ab" * 32},
         assumptions=list(assumptions),
         policies=[{"name": "greedy", "hash": "cd" * 32}, {"name": "random", "hash": "ef" * 32}],
@@ -146,6 +146,7 @@ def test_assumptions_and_command_are_there(tmp_path):
     text = " ".join(read_page(tmp_path).texts)
     assert all(line in text for line in ASSUMED)
     assert "(only cards · 2 players · a)" in text
+    assert text.count("every look of --precision") == 1
     assert (
         "dartmoor cards --seed 7 --icon shrew=pawed --ruling swap_to=discard --players 2 --policies greedy,random "
         "--precision 0.01 --max-games 5000 --no-causal --caves draft --out DIR" in text
@@ -248,6 +249,18 @@ def test_heatmap_has_a_cell_for_each_pair():
     assert len(find(svg, "rect")) == 4
     assert "90.0" in "".join(parse(svg).itertext())
     assert len(find(heatmap("t", ["a", "b"], ["a", "b"], {("a", "b"): Dot("a b", 0.5, 0.4, 0.6)}), "rect")) == 1
+
+
+def test_heatmap_of_one_number_of_players_knows_it_from_the_manifest(tmp_path):
+    write_results(tmp_path, {"summary": matrix().drop(columns="players")}, players=4)
+    (picture,) = report.draw(report.read_section(tmp_path, tmp_path))
+    assert "4 players" in picture and report_pictures.shade_colour(report_pictures.shade(0.5, 0.25)) in picture
+
+
+def test_labels_are_as_short_as_tells_rows_apart():
+    table = pd.DataFrame({"cave": [1, 2], "effect": ["draw 1", "points 5"], "seat": [0, 0]})
+    assert report.shortest_labels(table, ["cave", "effect"]) == ["cave"]
+    assert report.shortest_labels(table, ["seat", "cave"]) == ["seat", "cave"]
 
 
 def test_curves_of_the_exact_law():
