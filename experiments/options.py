@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from sim.codes import CaveMode
 from sim.deck import REFERENCE, Deck, deck_hash, load_deck
 from sim.errors import DartmoorError
 from sim.rules import MAX_PLAYERS, MIN_PLAYERS
-from sim.rulings import Rulings, describe, parse_icons, parse_rulings
+from sim.rulings import Rulings, default_icons, describe, parse_icons, parse_rulings
 from sim.tables import build_tables
 
 MAX_SEED = 2**63 - 1  # also within int64, the integers of Parquet and most readers of JSON
@@ -41,6 +41,15 @@ class World:
         if any(card.status == "reconstructed" for card in self.deck.cards):
             lines.insert(0, f"deck {self.deck.name}: pairing and most symbols are reconstructed, not published")
         return lines
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What differs from the defaults, for manifests: rulings, icons, and the effects of caves of the user's."""
+        standard, icons = Rulings(), default_icons()
+        rulings = {name: value for name, value in asdict(self.rulings).items() if value != getattr(standard, name)}
+        chosen = {name: value for name, value in self.icons.items() if value != icons[name]}
+        caves = {} if self.caves == read_caves() else {str(cave.number): cave.effect for cave in self.caves}
+        return {"rulings": rulings, "icons": chosen, "own_caves": caves}
 
     def cave_number(self, index: int) -> int:
         """Return the number of the cave at an index of the tables."""
@@ -84,7 +93,13 @@ class Setting:
         return manifest(
             seed=self.seed,
             games=games,
-            options={"command": command, "players": self.players, "caves": self.caves_text, **options},
+            options={
+                "command": command,
+                "players": self.players,
+                "caves": self.caves_text,
+                **self.world.options,
+                **options,
+            },
             deck={"name": self.world.deck.name, "hash": deck_hash(self.world.deck)},
             assumptions=self.world.assumptions,
             policies=[{"name": seat.name, "hash": seat.hash} for seat in self.seats],

@@ -68,7 +68,7 @@ def experiment_manifest(
     return manifest(
         seed=seed,
         games=stop.games,
-        options={"command": command, **options, **length},
+        options={"command": command, **world.options, **options, **length},
         deck={"name": world.deck.name, "hash": deck_hash(world.deck)},
         assumptions=world.assumptions,
         policies=[{"name": one.name, "hash": one.hash} for one in policies],
