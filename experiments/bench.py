@@ -1,7 +1,7 @@
 """Speed of this machine: everything side by side in rounds, so that a ratio is taken within a round.
 
-A loaded or throttled machine changes all contestants of a round alike; the spread of a ratio over the rounds says how
-far to trust it. Counters of what a game is made of are exact, and tell two versions apart where a clock cannot.
+A slow spell of the machine meets all contestants of a round alike; the spread of a ratio over the rounds says how far
+to trust it. Counters of what a game is made of are exact, and tell two versions apart where a clock cannot.
 """
 
 import math

@@ -1,7 +1,7 @@
 """The benchmark's document as tables, and two documents held against each other."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,12 @@ from sim.errors import DartmoorError
 
 MILLION = 1e6
 MEGABYTE = 2**20
-COUNTER_COLUMNS = ("decisions", "turns", "cards_in_forests", "steps_draw", "steps_triggered_draw", "steps_reveal")
+COUNTER_COLUMNS = ("decisions", "turns", "cards_in_forests", "steps_draw", "steps_reveal")
 
 
 def bench_tables(document: Mapping[str, Any]) -> list[Table]:
     """Return the tables of a document, one a section that it holds."""
-    makers = {
+    makers: dict[str, Callable[[Any], Table]] = {
         "engines": engines_table,
         "threads": threads_table,
         "start": start_table,
@@ -44,22 +44,27 @@ def ranged(value: Mapping[str, Any], scale: float = 1.0, digits: int = 2) -> str
 
 def engines_table(section: Mapping[str, Any]) -> Table:
     """Return everything side by side."""
-    missing = "; ".join(["", *section["missing"]])
+    sizes = {one["state_bytes"] for one in section["contestants"] if one["state_bytes"]}
+    notes = [
+        f"Processor time of one thread, medians of the rounds. {section['base']} / this: ratio within a round, median "
+        "(lowest to highest), of decisions a second; of games a second where there are none.",
+        *(f"A game's state is {size:,} bytes." for size in sizes),
+        *section["missing"],
+    ]
     table = table_of(
-        "Side by side on one thread: median of the rounds (lowest to highest)",
-        ("", "M decisions/s", "games/s", "us/game", "decisions/game", f"{section['base']} is faster by", "state bytes"),
-        "Ratios within a round, of decisions a second; of games a second where there are none." + missing,
+        "Side by side",
+        ("", "M dec/s", "games/s", "us/game", "dec/game", f"{section['base']} / this"),
+        " ".join(notes),
     )
     for one in section["contestants"]:
         decisions = one["decisions_per_second"]
         table.add_row(
             one["name"],
-            ranged(decisions, 1 / MILLION) if decisions else "",
+            f"{decisions['median'] / MILLION:.2f}" if decisions else "",
             f"{one['games_per_second']['median']:,.0f}",
             f"{one['microseconds_per_game']['median']:,.2f}",
             f"{one['decisions_per_game']:.1f}" if decisions else "",
             ranged(one["base_to_this"]),
-            f"{one['state_bytes']:,}" if one["state_bytes"] else "",
         )
     return table
 
@@ -204,7 +209,7 @@ def compare_tables(comparison: Mapping[str, Any]) -> list[Table]:
     same = comparison["same_machine"]
     speed = table_of(
         "New to old" + ("" if same else "; ANOTHER MACHINE"),
-        ("", "games/s", "BASE to this"),
+        ("", "games/s", "base / this"),
         "1 is unchanged; a change counts only if 1 is outside its range, which comes from the extreme rounds",
     )
     for name, value in comparison["speed"].items():

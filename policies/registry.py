@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from sim.errors import DartmoorError
 
 NO_WEIGHTS = np.zeros(1)
 WEIGHTS_PREFIX = "weights:"
-WEIGHTED_SOURCES = ("feature_names.py", "features.py", "weighted.py")  # what plays any weights
 FORMS = "weights:FILE.toml, FILE.py:NAME"
 
 
@@ -25,6 +25,7 @@ class BuiltIn:
     module: str
     function: str
     summary: str
+    weights: str = ""  # the module's function that returns the policy's weights, if it has any
 
 
 BUILT_IN = {
@@ -33,6 +34,12 @@ BUILT_IN = {
     "plain": BuiltIn("policies.plain", "plain", "a player without chance: lowest card first"),
     "plain_high": BuiltIn("policies.plain", "plain_high", "the plain player, highest card first"),
     "plain_bonus": BuiltIn("policies.plain", "plain_bonus", "the plain player, paying for bonuses"),
+    "greedy_drafter": BuiltIn(
+        "policies.cave_rule",
+        "greedy_drafter",
+        "greedy, choosing its cave by the rule that `caves` learned",
+        "read_rule",
+    ),
 }
 
 
@@ -138,7 +145,25 @@ def source_hash(*paths: Path) -> str:
 def _load_built_in(name: str) -> LoadedPolicy:
     entry = BUILT_IN[name]
     module = importlib.import_module(entry.module)
-    return LoadedPolicy(name, getattr(module, entry.function), NO_WEIGHTS, source_hash(Path(str(module.__file__))))
+    weights = getattr(module, entry.weights)() if entry.weights else NO_WEIGHTS
+    digest = hashlib.sha256(weights.tobytes())
+    digest.update(source_hash(*sources_of(Path(str(module.__file__)))).encode())
+    return LoadedPolicy(name, getattr(module, entry.function), weights, digest.hexdigest())
+
+
+def sources_of(path: Path) -> list[Path]:
+    """Return a module of this package and all modules of the package that it is made with, sorted.
+
+    The engine's sources are not among them: the engine version stands for those.
+    """
+    found, waiting = {path}, [path]
+    while waiting:
+        for name in re.findall(r"^from policies\.(\w+) import", waiting.pop().read_text(), re.MULTILINE):
+            other = path.with_name(f"{name}.py")
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return sorted(found)
 
 
 def _weights_path(name: str) -> Path | None:
@@ -152,7 +177,6 @@ def _load_weights(name: str, path: Path, players: int | None) -> LoadedPolicy:
     found = read_weights(path, players)  # before the slow import: a mistake in the file is told at once
     from policies.weighted import weighted
 
-    folder = Path(__file__).parent
     digest = hashlib.sha256(found.weights.tobytes())
-    digest.update(source_hash(*(folder / source for source in WEIGHTED_SOURCES)).encode())
+    digest.update(source_hash(*sources_of(Path(__file__).with_name("weighted.py"))).encode())
     return LoadedPolicy(name, weighted, found.weights, digest.hexdigest())

@@ -30,7 +30,7 @@ def bench_command(
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure speed side by side with OpenSpiel's C++ games, a plain-Python engine and the floor; threads, start, growth.
+    """Measure speed beside OpenSpiel's C++ games, a plain-Python engine and the floor; threads, start-up, growth.
 
     Example: dartmoor bench --quick --only engines,counters --out results/bench
 
