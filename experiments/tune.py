@@ -295,8 +295,8 @@ def write_tuned(out: Path, settings: TuneSettings, found: Progress, command: str
     generations = min(len(found.fitness), settings.generations)
     comments = [
         f"# {command}",
-        f"# Mean of generation {best['generation']} of {generations}, the best on held-out deals of {len(found.checks)} "
-        "means tried there.",
+        f"# Mean of generation {best['generation']} of {generations}, the best of {len(found.checks)} tried "
+        "on held-out deals.",
         f"# There, alone at a table of each of the pool: win share {share['value']:.3f} [{low:.3f}, {high:.3f}], "
         f"{share['n']} blocks each (the best of several looks, so a little flattering).",
     ]

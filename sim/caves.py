@@ -36,7 +36,7 @@ def read_caves(path: Path | str | None = None) -> list[Cave]:
     rows = read_rows(path, COLUMNS)
     if not 1 <= len(rows) <= MAX_CAVES:
         raise DartmoorError(f"{path.name}: {len(rows)} caves, expected 1 to {MAX_CAVES}")
-    caves = [_read_cave(row) for row in rows]
+    caves = sorted((_read_cave(row) for row in rows), key=lambda cave: cave.number)  # answers are listed by number
     check_distinct(rows, "cave")
     return caves
 

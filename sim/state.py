@@ -83,7 +83,7 @@ GAME = np.dtype(
         # running counters of each forest
         ("placeable", np.uint16, (MAX_PLAYERS,)),  # union of `accepts`
         ("species_n", np.uint8, (MAX_PLAYERS, SPECIES_ROWS)),
-        ("full_n", np.uint8, (MAX_PLAYERS, SPECIES_ROWS)),  # copies whose habitat is fully occupied
+        ("full_n", np.uint8, (MAX_PLAYERS, SPECIES_ROWS)),  # HOST_FULL copies whose habitat is fully occupied
         ("in_moor_n", np.uint8, (MAX_PLAYERS, SPECIES_ROWS)),  # copies in a slot of a moor
         ("doubled_n", np.uint8, (MAX_PLAYERS, SPECIES_ROWS)),  # copies that score twice (Blanket Bog)
         ("own_symbol_n", np.uint8, (MAX_PLAYERS, SYMBOLS + 1)),  # copies of the PER_OWN_SYMBOL species by symbol
