@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test bench study clean
+.PHONY: run test bench scale-check study clean
 
 run: .venv/installed-run
 	$(BIN)/dartmoor simulate --players 3 --games 200000 --policies greedy,greedy,random --seed 1 --out results/run
@@ -15,8 +15,11 @@ test: .venv/installed-dev
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2
 
-bench: .venv/installed-run
-	$(BIN)/dartmoor bench
+bench: .venv/installed-bench
+	$(BIN)/dartmoor bench --out results/bench
+
+scale-check: .venv/installed-dev
+	$(BIN)/dartmoor bench --only scale
 
 study: .venv/installed-dev
 	$(BIN)/python -m experiments.study
@@ -31,6 +34,11 @@ clean:
 
 .venv/installed-run: .venv/created pyproject.toml
 	$(PIP) install -e .
+	@touch $@
+
+# Without OpenSpiel the benchmark still runs, and says that it is missing.
+.venv/installed-bench: .venv/installed-dev
+	-$(PIP) install -e '.[bench]'
 	@touch $@
 
 .venv/installed-dev: .venv/created pyproject.toml

@@ -86,10 +86,9 @@ def instructions_a_game(seed: int) -> float | None:
     """Return machine instructions a random 2-player game as `perf stat` counts them; None where it cannot."""
     if shutil.which("perf") is None:
         return None
-    counts = [_instructions(games, seed) for games in (PERF_GAMES, 2 * PERF_GAMES)]
-    if counts[0] is None or counts[1] is None:
-        return None
-    return (counts[1] - counts[0]) / PERF_GAMES
+    few = _instructions(PERF_GAMES, seed)
+    many = None if few is None else _instructions(2 * PERF_GAMES, seed)
+    return None if few is None or many is None else (many - few) / PERF_GAMES
 
 
 def _instructions(games: int, seed: int) -> float | None:

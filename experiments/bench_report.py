@@ -216,9 +216,9 @@ def compare_tables(comparison: Mapping[str, Any]) -> list[Table]:
         speed.add_row(name, ranged(value), ranged(comparison["relative"][name]))
     counters = table_of("Counters that differ", ("", "counter", "old", "new"))
     if comparison["counters"] is None:
-        counters.caption = "not of the same games: seed or number differ, or a document has none"
+        counters.add_row("not of the same games: seed or number differ, or a document has none")
     elif not comparison["counters"]:
-        counters.caption = "none: both versions play the same games"
+        counters.add_row("none: both versions play the same games")
     for name, differing in (comparison["counters"] or {}).items():
         for key, (before, after) in differing.items():
             counters.add_row(name, key, f"{before:,}", f"{after:,}")

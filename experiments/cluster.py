@@ -7,29 +7,31 @@ the scheduler has a bounded number of tasks a second to deal with.
 
 import hashlib
 import importlib
-import importlib.util
-import inspect
-import sys
+import pickle
 import tempfile
 import threading
 import time
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numba
 import numpy as np
 
-from experiments.checkpoint import layout, pack_totals, unpack_totals
+from experiments.checkpoint import pack_totals, unpack_totals
+from experiments.files import write_bytes
 from experiments.options import Setting
-from policies.registry import source_hash
-from sim import ENGINE_VERSION
+from policies.user_file import load_function
+from sim import ENGINE_VERSION, __version__
 from sim.batch import Match, Pace, chunks, play_chunk, results_in_order
+from sim.cache import PROJECT
 from sim.codes import CaveMode
 from sim.errors import DartmoorError
-from sim.play import OUTCOME, TOTALS
+from sim.play import OUTCOME
 from sim.tables import TABLES
 
 try:
@@ -50,20 +52,17 @@ LOOK_AGAIN = 5.0  # seconds after which the cores are counted again: workers com
 CONNECT_SECONDS = 10
 WORKERS_SECONDS = 60  # how long a cluster may take to have its first worker
 OWN_POLICIES = "policies"  # package whose modules every worker has
+SOURCES = ("sim", OWN_POLICIES)
 
 
 @dataclass(frozen=True)
 class Seat:
-    """A seat's policy on its way to a worker: module and function by name, the source if the worker has no such module.
-
-    `hash` is of the module's source, so that a worker with another version of it refuses to play.
-    """
+    """A seat's policy on its way to a worker: module and function by name, or a user's function with its source."""
 
     name: str
     module: str
     function: str
-    source: bytes | None
-    hash: str
+    source: bytes | None  # None for the policies that every worker has
     weights: np.ndarray
 
 
@@ -72,8 +71,7 @@ class Job:
     """A match on its way to a worker. `key` is a hash of all the rest."""
 
     key: str
-    engine_version: int
-    layout: str  # of tables and totals
+    sources: str  # hash of the kernels' sources, so that a worker with others refuses to play
     tables: bytes  # compressed
     players: int
     seats: tuple[Seat, ...]
@@ -82,9 +80,14 @@ class Job:
     caves: tuple[int, ...]
 
 
-def layouts() -> str:
-    """Return a hash that tells whether tables and totals mean the same here and there."""
-    return layout(TABLES) + layout(TOTALS)
+@cache
+def sources_hash() -> str:
+    """Return a hash of all that makes the same seed play the same games: engine, policies, numba."""
+    digest = hashlib.sha256(f"{ENGINE_VERSION} {numba.__version__}".encode())
+    for package in SOURCES:
+        for path in sorted((PROJECT / package).rglob("*.py")):
+            digest.update(path.relative_to(PROJECT).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def make_job(setting: Setting) -> Job:
@@ -96,30 +99,17 @@ def make_job(setting: Setting) -> Job:
     )
     tables = zlib.compress(match.tables.tobytes())
     caves = tuple(int(cave) for cave in match.caves)
-    content = (ENGINE_VERSION, layouts(), tables, match.players, match.seed, int(match.cave_mode), caves)
-    digest = hashlib.sha256(repr(content).encode())
-    for seat in seats:
-        digest.update(repr((seat.function, seat.hash, seat.weights.tobytes())).encode())
-    return Job(
-        digest.hexdigest()[:16],
-        ENGINE_VERSION,
-        layouts(),
-        tables,
-        match.players,
-        seats,
-        match.seed,
-        int(match.cave_mode),
-        caves,
-    )
+    job = Job("", sources_hash(), tables, match.players, seats, match.seed, int(match.cave_mode), caves)
+    return replace(job, key=hashlib.sha256(pickle.dumps(job)).hexdigest()[:16])
 
 
 def seat_of(name: str, function: Any, weights: np.ndarray) -> Seat:
     """Return a compiled policy as something that can travel."""
     plain = function.py_func
-    path = Path(inspect.getfile(plain))
-    is_own = plain.__module__.partition(".")[0] == OWN_POLICIES
-    source = None if is_own else path.read_bytes()
-    return Seat(name, plain.__module__, plain.__name__, source, source_hash(path), np.asarray(weights))
+    if plain.__module__.partition(".")[0] == OWN_POLICIES:
+        return Seat(name, plain.__module__, plain.__name__, None, weights)
+    path, _, attribute = name.rpartition(":")
+    return Seat(name, "", attribute, Path(path).read_bytes(), weights)
 
 
 # On the worker
@@ -151,7 +141,7 @@ def play_part(key: str, first: int, count: int) -> tuple[bytes, float]:
     Raises
     ------
     DartmoorError
-        The worker has another version of the engine or of a policy, or a policy misbehaved.
+        The worker has another version of dartmoor or numba, or a policy misbehaved.
     """
     match = match_of(key)
     begun = time.perf_counter()
@@ -168,11 +158,11 @@ def match_of(key: str) -> Match:
 
 
 def build_match(job: Job) -> Match:
-    """Make a match of a job, if this worker plays the same game as the sender."""
-    if (job.engine_version, job.layout) != (ENGINE_VERSION, layouts()):
+    """Make a match of a job, if this worker plays the same games as the sender."""
+    if job.sources != sources_hash():
         raise DartmoorError(
-            f"--scheduler: a worker has engine version {ENGINE_VERSION}, this run {job.engine_version}; "
-            "install the same dartmoor everywhere"
+            f"--scheduler: a worker has another version of dartmoor ({__version__}, engine {ENGINE_VERSION}) or of "
+            f"numba ({numba.__version__}); install the same everywhere"
         )
     tables = np.frombuffer(zlib.decompress(job.tables), TABLES)
     return Match(
@@ -188,35 +178,16 @@ def build_match(job: Job) -> Match:
 
 
 def load_seat(seat: Seat) -> Any:
-    """Return the compiled policy of a seat."""
+    """Return the compiled policy of a seat; a user's source becomes a file of this machine."""
     if seat.source is None:
-        module = importlib.import_module(seat.module)
-        if source_hash(Path(inspect.getfile(module))) != seat.hash:
-            raise DartmoorError(f"--scheduler: a worker has another version of policy {seat.name}")
-        return getattr(module, seat.function)
-    return getattr(module_from_source(seat.source, seat.hash), seat.function)
-
-
-def module_from_source(source: bytes, digest: str) -> Any:
-    """Return the module of a user's source, which need not be installed here."""
-    name = f"dartmoor_policy_{digest[:16]}"
-    if name in sys.modules:
-        return sys.modules[name]
+        return getattr(importlib.import_module(seat.module), seat.function)
     # A fixed place, so that the next worker process here finds the compiled policy in the kernel cache.
-    path = Path(tempfile.gettempdir()) / name / "policy.py"
+    digest = hashlib.sha256(seat.source).hexdigest()[:16]
+    path = Path(tempfile.gettempdir()) / f"dartmoor-policy-{digest}" / "policy.py"
     path.parent.mkdir(exist_ok=True)
-    if not path.exists() or path.read_bytes() != source:
-        path.write_bytes(source)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
+    if not path.exists() or path.read_bytes() != seat.source:
+        write_bytes(path, seat.source)
+    return load_function(path, seat.function)
 
 
 # On the machine that asks

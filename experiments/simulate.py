@@ -4,10 +4,9 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from experiments.checkpoint import Checkpoint, Progress
 from experiments.files import prepare_directory, write_manifest, write_text
@@ -16,6 +15,9 @@ from experiments.options import Setting
 from experiments.summary import summarise
 from sim.batch import merge_totals, play_in_order
 from sim.errors import DartmoorError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -131,8 +133,10 @@ def write_results(out: Path, setting: Setting, run: Run) -> None:
     write_manifest(out, setting.manifest("simulate", run.summary["games"]))
 
 
-def summary_frames(summary: dict[str, Any]) -> dict[str, pd.DataFrame]:
+def summary_frames(summary: dict[str, Any]) -> "dict[str, pd.DataFrame]":
     """Return the tables of a summary as tidy frames: summary (one row a seat), species, caves, winters, endings."""
+    import pandas as pd  # a fifth of the start-up, and needed for files only
+
     seats = [
         {
             "seat": seat["seat"],

@@ -80,7 +80,7 @@ class Arena:
         self.world, self.players, self.seed = world, settings.players, settings.seed
         self.named = [load_policy(name, settings.players) for name in settings.pool]
         self.champions: list[LoadedPolicy] = []
-        self.start = load_policy(settings.start, settings.players)
+        self.start = load_policy(settings.start)  # weights for another number of players will do to start from
 
     def play(
         self, weights: np.ndarray, opponent: LoadedPolicy, first: int, blocks: int

@@ -1,4 +1,4 @@
-"""Policies by name: the built-in ones, an archetype, a user's file, or a weights file."""
+"""Policies by name: built in, an archetype, tuned weights, search on top of them, a user's file or a weights file."""
 
 import hashlib
 import importlib
@@ -12,10 +12,20 @@ import numpy as np
 from policies.feature_names import NAMES, TEXTS, Feature
 from policies.weights_file import ARCHETYPES, archetype_names, read_archetype, read_weights
 from sim.errors import DartmoorError
+from sim.rules import MIN_PLAYERS
 
 NO_WEIGHTS = np.zeros(1)
 WEIGHTS_PREFIX = "weights:"
-FORMS = "weights:FILE.toml, FILE.py:NAME"
+FOLDER = Path(__file__).parent
+TUNED_FILES = FOLDER / "tuned"
+TUNED, ROLLOUT = "tuned", "rollout"
+ROLLOUT_PREFIX = "rollout:"
+MAX_PLAYOUTS = 1_000_000
+SEARCHING = {
+    TUNED: "the weights that CMA-ES found for the number of players",
+    ROLLOUT: "plays sampled worlds out from the best answers of tuned; rollout:N for N play-outs a decision",
+}
+FORMS = "rollout:N, weights:FILE.toml, FILE.py:NAME"
 
 
 @dataclass(frozen=True)
@@ -54,17 +64,18 @@ class LoadedPolicy:
 
 
 def policy_names() -> list[str]:
-    """Return every name that needs no file: the built-in policies, then the archetypes."""
-    return [*BUILT_IN, *archetype_names()]
+    """Return every name that needs no file: the built-in policies, tuned ones, then the archetypes."""
+    return [*BUILT_IN, *SEARCHING, *archetype_names()]
 
 
 def policy_list() -> list[dict[str, str]]:
-    """Return name, kind (built-in or archetype) and summary of every policy that needs no file."""
+    """Return name, kind (built-in, tuned or archetype) and summary of every policy that needs no file."""
     built_in = [{"name": name, "kind": "built-in", "summary": entry.summary} for name, entry in BUILT_IN.items()]
     archetypes = [
         {"name": name, "kind": "archetype", "summary": read_archetype(name).summary} for name in archetype_names()
     ]
-    return built_in + archetypes
+    searching = [{"name": name, "kind": "tuned", "summary": text} for name, text in SEARCHING.items()]
+    return built_in + searching + archetypes
 
 
 def describe_policy(name: str) -> dict[str, Any]:
@@ -77,6 +88,8 @@ def describe_policy(name: str) -> dict[str, Any]:
     """
     if name in BUILT_IN:
         return {"name": name, "summary": BUILT_IN[name].summary}
+    if _is_rollout(name):
+        return {"name": name, "summary": SEARCHING[ROLLOUT]}
     path = _weights_path(name)
     if path is None:
         return {"name": name, "summary": str(load_policy(name).function.__doc__ or "a policy of the user's").strip()}
@@ -106,7 +119,9 @@ def load_policy(name: str, players: int | None = None) -> LoadedPolicy:
     """
     if name in BUILT_IN:
         return _load_built_in(name)
-    path = _weights_path(name)
+    if _is_rollout(name):
+        return _load_rollout(name, players)
+    path = _weights_path(name, players)
     if path is not None:
         return _load_weights(name, path, players)
     file, _, function = name.rpartition(":")
@@ -166,8 +181,38 @@ def sources_of(path: Path) -> list[Path]:
     return sorted(found)
 
 
-def _weights_path(name: str) -> Path | None:
+def _is_rollout(name: str) -> bool:
+    return name == ROLLOUT or name.startswith(ROLLOUT_PREFIX)
+
+
+def _load_rollout(name: str, players: int | None) -> LoadedPolicy:
+    """Return the search on top of the tuned weights, with its settings before them."""
+    playouts = name.removeprefix(ROLLOUT_PREFIX)
+    if name != ROLLOUT and not (playouts.isdecimal() and 1 <= int(playouts) <= MAX_PLAYOUTS):
+        raise DartmoorError(
+            f"policy {name!r}: expected rollout:N with a number of play-outs N from 1 to {MAX_PLAYOUTS}"
+        )
+    tuned = _load_weights(TUNED, _tuned_path(players), players)
+    from policies.rollout import DEFAULT_SETTINGS, PLAYOUTS, rollout
+
+    settings = DEFAULT_SETTINGS.copy()
+    if name != ROLLOUT:
+        settings[PLAYOUTS] = int(playouts)
+    weights = np.concatenate([settings, tuned.weights])
+    digest = hashlib.sha256(weights.tobytes())
+    digest.update(source_hash(*sources_of(FOLDER / "rollout.py")).encode())
+    return LoadedPolicy(name, rollout, weights, digest.hexdigest())
+
+
+def _tuned_path(players: int | None) -> Path:
+    """Return the file of the tuned weights for a number of players; those for two where none is said."""
+    return TUNED_FILES / f"tuned_{players or MIN_PLAYERS}p.toml"
+
+
+def _weights_path(name: str, players: int | None = None) -> Path | None:
     """Return the weights file that a name means, if it means one."""
+    if name == TUNED:
+        return _tuned_path(players)
     if name.startswith(WEIGHTS_PREFIX):
         return Path(name.removeprefix(WEIGHTS_PREFIX))
     return ARCHETYPES / f"{name}.toml" if name in archetype_names() else None
@@ -178,5 +223,5 @@ def _load_weights(name: str, path: Path, players: int | None) -> LoadedPolicy:
     from policies.weighted import weighted
 
     digest = hashlib.sha256(found.weights.tobytes())
-    digest.update(source_hash(*sources_of(Path(__file__).with_name("weighted.py"))).encode())
+    digest.update(source_hash(*sources_of(FOLDER / "weighted.py")).encode())
     return LoadedPolicy(name, weighted, found.weights, digest.hexdigest())

@@ -44,12 +44,8 @@ def test_engines_side_by_side(document):
 
 def test_the_referee_and_the_floor_take_part(document):
     by_name = {one["name"]: one for one in document["engines"]["contestants"]}
-    assert by_name["plain-Python referee 2p"]["base_to_this"]["median"] > 50
-    assert (
-        by_name["floor: copy a state"]["base_to_this"]["median"]
-        < by_name["floor: shuffle, deal"]["base_to_this"]["median"]
-        < 1
-    )
+    assert by_name["plain-Python referee 2p"]["base_to_this"]["median"] > 1
+    assert by_name["floor: copy a state"]["base_to_this"]["median"] < 1
     assert by_name["floor: shuffle, deal"]["decisions_per_second"] is None
 
 
@@ -72,6 +68,14 @@ def test_counters_are_those_of_the_games(world, document):
         assert sums["turns"] == (np.arange(len(totals["turns"])) * totals["turns"]).sum()
         assert sums["forced_turn"] + sums["asked_turn"] == sums["steps_end_turn"] + games
         assert sums["listed_turn"] >= sums["asked_turn"] * 2
+
+
+def test_instructions_are_counted_where_perf_can(monkeypatch):
+    counted = bench_process.instructions_a_game(1)
+    assert counted is None or 10_000 < counted < 10_000_000
+    monkeypatch.setattr(bench_process, "_instructions", lambda games, seed: 5e8 + 2e5 * games)
+    monkeypatch.setattr(bench_process.shutil, "which", lambda name: name)
+    assert bench_process.instructions_a_game(1) == 2e5
 
 
 def test_speed_over_threads(document):
@@ -121,6 +125,7 @@ def test_scale_check_finds_one_hash(monkeypatch):
 
 def test_the_command(dartmoor, tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "QUICK", TINY)
+    monkeypatch.setattr(bench, "instructions_a_game", lambda seed: None)
     first = dartmoor("bench", "--quick", "--only", "counters", "--out", tmp_path, "--json")
     assert first.code == 0 and first.document == json.loads((tmp_path / "bench.json").read_text())
     again = dartmoor("bench", "--quick", "--only", "counters", "--compare", tmp_path / "bench.json")

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,14 +99,16 @@ def test_only_aggregates_travel(world):
 
 
 def test_a_worker_with_another_version_is_refused(world):
-    from dataclasses import replace
-
     job = cluster.make_job(make_setting(world, 2, "greedy"))
-    with pytest.raises(DartmoorError, match="install the same dartmoor everywhere"):
-        cluster.build_match(replace(job, engine_version=0))
-    other = replace(job.seats[0], hash="0" * 64)
-    with pytest.raises(DartmoorError, match="another version of policy greedy"):
-        cluster.build_match(replace(job, seats=(other, job.seats[1])))
+    with pytest.raises(DartmoorError, match="a worker has another version of dartmoor .* install the same everywhere"):
+        cluster.build_match(replace(job, sources="0" * 64))
+
+
+def test_different_runs_have_different_keys(world):
+    runs = [(2, "greedy", 1), (2, "greedy", 2), (3, "greedy", 1), (2, "plain", 1), (2, "birds", 1), (2, "bats", 1)]
+    jobs = [cluster.make_job(make_setting(world, players, policy, seed=seed)) for players, policy, seed in runs]
+    assert len({job.key for job in jobs}) == len(runs)
+    assert jobs[0].key == cluster.make_job(make_setting(world, 2, "greedy", seed=1)).key
 
 
 def test_chunks_grow_with_the_cluster():
@@ -126,7 +129,7 @@ def test_chunks_grow_with_the_cluster():
 def test_nobody_there(dartmoor, monkeypatch):
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     result = dartmoor("simulate", "--games", 10, "--scheduler", "tcp://127.0.0.1:9")
-    assert result.code == 2 and result.err.startswith("error: --scheduler: no dask scheduler at tcp://127.0.0.1:9")
+    assert result.code == 2 and "error: --scheduler: no dask scheduler at tcp://127.0.0.1:9" in result.err
 
 
 @pytest.mark.parametrize("option", [("--threads", 2), ("--games-out", "--out", "run")])
