@@ -22,7 +22,7 @@ scale-check: .venv/installed-dev
 	$(BIN)/dartmoor bench --only scale
 
 study: .venv/installed-dev
-	$(BIN)/python -m experiments.study
+	$(BIN)/dartmoor study
 
 clean:
 	rm -rf .venv build *.egg-info

@@ -134,7 +134,8 @@ def engines(world: World, seed: int, size: Size, told: Report) -> dict[str, Any]
 
 
 def games_for(one: Contestant, seconds: float) -> int:
-    """Return how many games of a contestant take about `seconds`; plays some, so that all is warm."""
+    """Return how many games of a contestant take about `seconds`."""
+    one.run(0, 1)  # the first call may compile
     games = 1
     while True:
         work = one.run(0, games)
@@ -180,33 +181,45 @@ def spread(values: Sequence[float]) -> dict[str, Any]:
 
 
 def thread_scaling(world: World, seed: int, size: Size, threads: int) -> list[dict[str, Any]]:
-    """Return the speed on 1, 2, 4, .. threads, and its ratio to one thread in the same round, by policy."""
+    """Return the speed on 1, 2, 4, .. threads, and its ratio to one thread in the same round, by policy.
+
+    `speedup` is of the wall clock. `speedup_without_others` is of processor time, which other programs do not take
+    away: what is lost to sharing caches and memory, but not to waiting.
+    """
     doubling = list(takewhile(lambda count: count < threads, (2**k for k in range(threads))))
-    counts = [*doubling, threads]
     results = []
     for policy in POLICIES:
         match = make_setting(world, MIN_PLAYERS, policy, seed=seed).match()
-        games = games_for(Contestant(policy, partial(timed_play, match, threads=1)), size.thread_seconds)
-        rates = [
-            {count: games / timed_play(match, 0, games, count).seconds for count in counts} for _ in range(size.rounds)
+        games = games_for(Contestant(policy, partial(timed_play, match)), size.thread_seconds)
+        rounds = [
+            {count: play_on_threads(match, games, count) for count in [*doubling, threads]} for _ in range(size.rounds)
         ]
-        for count in counts:
+        for count in rounds[0]:
+            walls, processors = zip(*(one[count] for one in rounds), strict=True)
             results.append(
                 {
                     "policy": policy,
                     "threads": count,
-                    "games_per_second": spread([one[count] for one in rates]),
-                    "speedup": spread([one[count] / one[1] for one in rates]),
+                    "games_per_second": spread([games / wall for wall in walls]),
+                    "speedup": spread([one[1][0] / wall for one, wall in zip(rounds, walls, strict=True)]),
+                    "speedup_without_others": spread(
+                        [count * one[1][1] / used for one, used in zip(rounds, processors, strict=True)]
+                    ),
                 }
             )
     return results
 
 
-def timed_play(match: Match, first: int, games: int, threads: int) -> Work:
-    """Play on threads and return the work."""
-    begun = time.perf_counter()
-    totals = play(match, games, threads, first)
-    return Work(games, int(totals["decisions"][0]), time.perf_counter() - begun)
+def timed_play(match: Match, first: int, games: int) -> Work:
+    """Play on one thread and return the work."""
+    return Work(games, None, play_on_threads(match, games, 1, first)[0])
+
+
+def play_on_threads(match: Match, games: int, threads: int, first: int = 0) -> tuple[float, float]:
+    """Play and return seconds on the wall clock and seconds of processor time of all threads."""
+    begun, used = time.perf_counter(), time.process_time()
+    play(match, games, threads, first)
+    return time.perf_counter() - begun, time.process_time() - used
 
 
 def growth_with_games(sizes: Sequence[int], threads: int, seed: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import signal
@@ -142,5 +143,8 @@ def on_two_workers(common: Sequence[object]) -> str | None:
         from distributed import LocalCluster
     except ImportError:
         return None
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    quiet = logging.CRITICAL
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=quiet
+    ) as cluster:
         return summary_hash(run(command_line(*common, "--scheduler", cluster.scheduler_address))[0])

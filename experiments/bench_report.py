@@ -39,31 +39,26 @@ def table_of(title: str, columns: tuple[str, ...], caption: str | None = None) -
 def ranged(value: Mapping[str, Any], scale: float = 1.0, digits: int = 2) -> str:
     """Return the median of the rounds with the lowest and the highest round."""
     median, low, high = (f"{value[name] * scale:,.{digits}f}" for name in ("median", "low", "high"))
-    return f"{median} ({low} to {high})"
+    return f"{median} ({low}-{high})"
 
 
 def engines_table(section: Mapping[str, Any]) -> Table:
     """Return everything side by side."""
     sizes = {one["state_bytes"] for one in section["contestants"] if one["state_bytes"]}
     notes = [
-        f"Processor time of one thread, medians of the rounds. {section['base']} / this: ratio within a round, median "
-        "(lowest to highest), of decisions a second; of games a second where there are none.",
+        f"Processor time of one thread. x slower: than {section['base']} in the same round, median (lowest-highest), "
+        "in decisions a second; in games a second where there are none.",
         *(f"A game's state is {size:,} bytes." for size in sizes),
         *section["missing"],
     ]
-    table = table_of(
-        "Side by side",
-        ("", "M dec/s", "games/s", "us/game", "dec/game", f"{section['base']} / this"),
-        " ".join(notes),
-    )
+    table = table_of("Side by side", ("", "M dec/s", "games/s", "dec/g", "x slower"), " ".join(notes))
     for one in section["contestants"]:
         decisions = one["decisions_per_second"]
         table.add_row(
             one["name"],
             f"{decisions['median'] / MILLION:.2f}" if decisions else "",
             f"{one['games_per_second']['median']:,.0f}",
-            f"{one['microseconds_per_game']['median']:,.2f}",
-            f"{one['decisions_per_game']:.1f}" if decisions else "",
+            f"{one['decisions_per_game']:.0f}" if decisions else "",
             ranged(one["base_to_this"]),
         )
     return table
@@ -71,10 +66,18 @@ def engines_table(section: Mapping[str, Any]) -> Table:
 
 def threads_table(section: list[Mapping[str, Any]]) -> Table:
     """Return speed over threads."""
-    table = table_of("Threads, 2 players", ("policy", "threads", "games/s", "speed-up"))
+    table = table_of(
+        "Threads, 2 players",
+        ("policy", "threads", "games/s", "speed-up", "without others"),
+        "speed-up by the wall clock; without others: by processor time, as if nothing else ran",
+    )
     for one in section:
         table.add_row(
-            one["policy"], str(one["threads"]), ranged(one["games_per_second"], digits=0), ranged(one["speedup"])
+            one["policy"],
+            str(one["threads"]),
+            ranged(one["games_per_second"], digits=0),
+            ranged(one["speedup"]),
+            ranged(one["speedup_without_others"]),
         )
     return table
 

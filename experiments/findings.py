@@ -247,7 +247,7 @@ def check_findings(found: Findings) -> list[dict[str, Any]]:
                 "answers": len(rows),
                 "claims": sum(claim({**row, "answer": row["before"]}) != 0 for row in rows),
                 "changed": [row for row in rows if row["verdict"] in ("lost", "reversed", "new")],
-                "sizes": sum(row["verdict"] == "size" for row in rows),
+                "sizes": [row for row in rows if row["verdict"] == "size"],
                 "same": sum(row["verdict"] == "same" for row in rows),
             }
         )

@@ -16,6 +16,7 @@ from sim.rules import WINTERS
 
 SURE = 0.05  # adjusted p- or q-value below which something is claimed
 ASKED_CARDS = 5
+BEGINNER = "first_player="  # the ruling that lets another seat begin than the first
 FIRST_SEAT, LAST_WINTER, CAVE, CARD = "first seat", f"winter {WINTERS}", "cave", "card"
 
 
@@ -70,9 +71,11 @@ def _shown(row: Row) -> bool:
 def answers(view: View, tables: Mapping[str, Tables], questions: Questions) -> list[Row]:
     """Return a row for each question: players, policy, world, question, answer (an estimate).
 
-    tables: those of the kinds seats, winter, caves and cards.
+    tables: those of the kinds seats, winter, caves and cards. Who begins by lot has no seat to ask about.
     """
-    found = {FIRST_SEAT: next(row["win_share"] for row in tables["seats"]["seats"] if row["seat"] == 0)}
+    found = {}
+    if not view.ruling.startswith(BEGINNER):
+        found[FIRST_SEAT] = next(row["win_share"] for row in tables["seats"]["seats"] if row["seat"] == 0)
     found[LAST_WINTER] = next(
         row["mean"] for row in tables["winter"]["summary"] if row["winter"] == WINTERS and row["measure"] == "turn"
     )
@@ -122,11 +125,11 @@ def compare(base: Sequence[Row], others: Sequence[Row]) -> list[Row]:
         before = known.get((row["players"], row["question"]))
         if before is not None:
             gap = difference(row["answer"], before["answer"])
-            rows.append({**row, "before": before["answer"], "difference": gap, "claims": (claim(before), claim(row))})
+            rows.append({**row, "before": before["answer"], "difference": gap})
     raw = [p_value(row["difference"]) for row in rows]
     for row, adjusted in zip(rows, holm([1.0 if p is None else p for p in raw]) if rows else [], strict=True):
         row["p_holm"] = adjusted
-        row["verdict"] = _verdict(*row.pop("claims"), adjusted < SURE)
+        row["verdict"] = _verdict(claim({**row, "answer": row["before"]}), claim(row), adjusted < SURE)
     return rows
 
 

@@ -1,4 +1,4 @@
-"""The small tables of the study: which parts of an experiment's tables are kept, rounded, and how they are read again."""
+"""The small tables of the study: what is kept of an experiment's tables, rounded, and how they are read again."""
 
 import csv
 import io

@@ -8,4 +8,4 @@ from sim.cache import use_kernel_cache
 __version__ = "0.1.0"
 ENGINE_VERSION = 1  # raised by every change after which the same seed plays a different game
 
-use_kernel_cache()
+KERNEL_CACHE = use_kernel_cache()

@@ -16,7 +16,7 @@ from experiments import games_file
 from experiments.checkpoint import CHECKPOINT, Checkpoint, Progress, pack_totals, unpack_totals
 from experiments.options import make_setting, make_world
 from experiments.simulate import simulate
-from sim.batch import play
+from sim.batch import Pace, in_order, play
 from sim.errors import DartmoorError
 from sim.play import TOTALS
 
@@ -207,6 +207,37 @@ def test_a_disk_that_fills_up_keeps_the_checkpoint_before(setting, whole, tmp_pa
     assert run(setting, out, resume=True).totals.tobytes() == whole
 
 
+def test_ctrl_c_waits_until_a_result_is_used():
+    used = []
+    with pytest.raises(KeyboardInterrupt):
+        for count, result in in_order(lambda first, count: first, 0, 50, threads=2, chunk=10):
+            if result == 10:
+                signal.raise_signal(signal.SIGINT)
+            used.append((count, result))
+    assert used == [(10, 0), (10, 10)]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_ctrl_c_does_not_wait():
+    used = []
+    with pytest.raises(KeyboardInterrupt):
+        for count, _ in in_order(lambda first, count: first, 0, 50, threads=2, chunk=10):
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            used.append(count)
+    assert used == []
+
+
+def test_chunks_follow_the_speed_of_play():
+    pace = Pace(seconds=0.1, workers=2)
+    for _ in range(6):
+        pace.note(pace(10**9), pace.size * 1e-4)
+    assert pace(10**9) == 1000
+    pace.note(1000, 50.0)  # a slow policy
+    assert pace(10**9) == 2
+    assert pace(1) == 1
+
+
 # Processes
 
 
@@ -296,7 +327,7 @@ def test_a_vanished_directory_is_one_line(tmp_path):
     out.rename(tmp_path / "elsewhere")
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert stderr.strip().splitlines()[-1].startswith(f"error: {out / CHECKPOINT}: cannot be written: ")
+    assert stderr.strip().splitlines()[-1] == f"error: {out / CHECKPOINT}: directory {out} does not exist"
 
 
 @pytest.mark.parametrize("option", ["--checkpoint", "--resume", "--games-out"])

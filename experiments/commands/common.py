@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,11 +59,9 @@ def world_of(
 
 def announce_compilation() -> None:
     """Say on stderr that the kernels are being compiled, if this version of them never was on this machine."""
-    import sim  # names the cache directory
+    from sim import KERNEL_CACHE
 
-    assert sim.ENGINE_VERSION
-    directory = Path(os.environ["NUMBA_CACHE_DIR"])
-    if not any(directory.glob("*/play.play_games-*.nbi")):
+    if not any(KERNEL_CACHE.glob("*/play.play_games-*.nbi")):
         console(stderr=True).print("compiling the kernels for the first time, which takes up to a minute ...")
 
 
