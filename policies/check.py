@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from policies.hidden import reshuffle_hidden
 from policies.random_policy import random_policy
 from policies.registry import NO_WEIGHTS, LoadedPolicy
+from policies.worlds import sample_world
 from sim.actions import MAX_ACTIONS
 from sim.codes import CaveMode, Phase
 from sim.deal import setup
 from sim.legal import legal_actions
 from sim.machine import advance, apply
-from sim.rng import seed_stream
-from sim.rules import MAX_PLAYERS
-from sim.state import new_games
+from sim.rng import seed_from_key, seed_stream
+from sim.rules import DECK_SIZE, MAX_PLAYERS
+from sim.state import STREAMS, new_games
 
 NO_CAVES = np.zeros(MAX_PLAYERS, np.uint8)
 KEPT = 0.2  # share of the positions of a game that are tried, so that they come from several games
@@ -145,7 +145,11 @@ class _Trial:
         seed_stream(rng, np.uint64(seed), self.tried, BLIND_STREAM)
         for _ in range(WORLDS):
             world = games.copy()
-            reshuffle_hidden(world[0], int(world[0]["player"]), rng)
+            player = int(world[0]["player"])
+            sample_world(world[0], self.tables, player, rng, np.empty(DECK_SIZE, np.uint8))
+            for stream in range(STREAMS):  # a look at another stream tells of cards to come
+                if stream != 1 + player:
+                    seed_from_key(world["rng"][0, stream], rng[0] ^ np.uint64(stream))
             if self.choose(world, n) != choice:
                 return False
         return True

@@ -68,6 +68,23 @@ def sample_world(state, tables, player, rng, pool):
         if other != player:
             taken = deal_hand(state, other, pool, taken)
     deal_rest(state, pool, taken, n)
+    rewrite_notes(state, pool, n)
+
+
+@njit(cache=True, nogil=True)
+def rewrite_notes(state, pool, n):
+    """What the fates note of the cards dealt out afresh would give away where those were: note it afresh too."""
+    for i in range(n):
+        card = pool[i]
+        for owner in range(state.players):
+            state.seen[owner, card] = 0
+            state.fate[owner, card] = 0
+            if state.place[card] == Place.HAND + owner:
+                state.fate[owner, card] = Fate.FROM_STACK
+            elif state.place[card] == Place.FOREST + owner:
+                state.fate[owner, card] = Fate.FACE_DOWN
+            elif state.place[card] == Place.CAVE + owner:
+                state.fate[owner, card] = Fate.CAVE
 
 
 @njit(cache=True, nogil=True)

@@ -51,6 +51,7 @@ def test_an_edit_in_any_kernel_source_names_a_new_directory(project):
 def test_the_engine_is_not_compiled_again_for_a_policy_or_an_experiment(project):
     engine, all_kernels = cache.source_hash(cache.ENGINE, project), cache.source_hash(cache.ALL, project)
     edit(project / "experiments" / "cli.py")
+    edit(project / "experiments" / "commands" / "common.py")
     assert cache.source_hash(cache.ALL, project) == all_kernels
     edit(project / "policies" / "greedy.py")
     edit(project / "experiments" / "card_sums.py")

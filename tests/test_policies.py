@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from policies.feature_names import NAMES, TEXTS, Feature
 from policies.registry import LoadedPolicy, load_policy, load_seats, policy_names
 from policies.weights_file import archetype_names, read_archetype, read_weights, write_weights
-from sim.codes import CardType, Fate, Phase, Place
+from sim.codes import CardType, Phase
 from sim.errors import DartmoorError
-from sim.rules import DECK_SIZE, MAX_PLAYERS, SPECIES, WINTERS
+from sim.rules import SPECIES
 
 GAMES = 300
 SEED = 11
@@ -187,63 +187,6 @@ def played_positions(tables: np.ndarray, players: int, count: int = 400) -> list
 
     trial = _Trial(load_policy("balanced"), tables)
     return [games for games, _ in sample_positions(trial, players, count, SEED)]
-
-
-# Hidden cards
-
-
-@pytest.mark.parametrize("players", [2, 3, 5])
-def test_a_reshuffle_changes_only_what_is_hidden(tables, players):
-    from policies.hidden import reshuffle_hidden
-    from sim.rng import seed_stream
-
-    rng = np.zeros(4, np.uint64)
-    seed_stream(rng, np.uint64(SEED), 0, 0)
-    moved = 0
-    for before in played_positions(tables, players):
-        after = before.copy()
-        player = int(before[0]["player"])
-        reshuffle_hidden(after[0], player, rng)
-        check_places(after[0])
-        check_visible(before[0], after[0], player)
-        moved += not np.array_equal(before["place"], after["place"])
-    assert moved > 300
-
-
-def check_places(game: np.void) -> None:
-    """Hands, stack and places tell the same story, and fates belong to those who hold the card."""
-    stack = game["stack"][game["stack_top"] : game["stack_n"]]
-    cards = stack[stack < DECK_SIZE]
-    assert (game["place"][cards] == Place.STACK).all() and np.unique(cards).size == cards.size
-    assert (game["place"] == Place.STACK).sum() == cards.size
-    winters = stack[stack >= DECK_SIZE]
-    assert list(winters) == list(range(DECK_SIZE + game["winters"], DECK_SIZE + WINTERS))
-    for owner in range(game["players"]):
-        hand = game["hand"][owner, : game["hand_n"][owner]]
-        assert list(hand) == sorted(hand) and (game["place"][hand] == Place.HAND + owner).all()
-        assert (game["place"] == Place.HAND + owner).sum() == hand.size
-        assert (game["fate"][owner, hand] & (Fate.OPENING | Fate.FROM_STACK | Fate.FROM_CLEARING) != 0).all()
-    hidden = np.isin(game["place"], (Place.STACK, Place.BOX))
-    assert (game["fate"][:, hidden] == 0).all()
-
-
-def check_visible(before: np.void, after: np.void, player: int) -> None:
-    """Everything but stack, box, other hands and streams is as it was; open cards in other hands stay."""
-    for name in before.dtype.names or ():
-        if name not in ("rng", "stack", "hand", "place", "fate", "seen"):
-            assert np.array_equal(before[name], after[name]), name
-    assert np.array_equal(before["rng"][1 + player], after["rng"][1 + player])
-    for name in ("hand", "fate", "seen"):
-        assert np.array_equal(before[name][player], after[name][player]), name
-    fixed = ~np.isin(before["place"], (Place.STACK, Place.BOX))
-    for owner in range(MAX_PLAYERS):
-        if owner != player:
-            unseen = before["fate"][owner] & Fate.FROM_CLEARING == 0
-            fixed &= ~((before["place"] == Place.HAND + owner) & unseen)
-    assert np.array_equal(before["place"][fixed], after["place"][fixed])
-    if before["winters"] == 0:
-        first = np.flatnonzero(before["stack"][: before["stack_n"]] == DECK_SIZE)
-        assert (after["stack"][first] == DECK_SIZE).all()
 
 
 # The check of policies

@@ -74,6 +74,8 @@ def check_whole(state):
         hand = state["hand"][player][: state["hand_n"][player]].tolist()
         assert hand == np.flatnonzero(state["place"] == Place.HAND + player).tolist()
         assert (state["place"] == Place.CAVE + player).sum() == state["cave_n"][player]
+        assert state["fate"][player][hand].all()
+        assert not state["fate"][player][np.isin(state["place"], (Place.STACK, Place.BOX))].any()
         for habitat in state["habitats"][player][: state["habitats_n"][player]]:
             assert state["place"][habitat] == Place.FOREST + player
             assert state["host"][habitat] == habitat

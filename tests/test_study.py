@@ -16,6 +16,7 @@ from experiments.results import tidy
 from experiments.study import Part, checks, contenders, finished_part, main_parts, make_study, run_study
 from experiments.study_tables import csv_text, rounded, rows_of
 from sim.errors import DartmoorError
+from sim.rulings import known_icons, ruling_values
 
 GAMES = 12
 
@@ -214,11 +215,28 @@ def test_worlds_have_names():
     assert View(2, "greedy", deck="seed:1", icon="shrew=pawed").world == "deck seed:1, icon shrew=pawed"
 
 
+def test_checks_ask_every_ruling_and_icon_once():
+    asked = {check.name: check.views for check in checks(make_study(100, "3,4", "greedy", "random", 0))}
+    assert len(asked["other_rulings"]) == sum(len(values) - 1 for values in ruling_values().values())
+    assert len(asked["other_icons"]) == sum(len(icon.candidates) - 1 for icon in known_icons().values())
+    assert {view.players for view in asked["other_icons"]} == {3} and len({*asked["other_icons"]}) > 20
+    assert [view.players for view in asked["other_deck"]] == [3, 4]
+
+
 # The run
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory):
+def few_worlds():
+    """Leave one ruling and one icon to the checks: each value is another world to play in."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study_module, "ruling_values", lambda: dict(list(ruling_values().items())[-1:]))
+        patch.setattr(study_module, "known_icons", lambda: dict(list(known_icons().items())[-1:]))
+        yield
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory, few_worlds):
     """Return a finished study of a few games, its directory, and what it played."""
     out, played = tmp_path_factory.mktemp("study"), {}
     study = make_study(GAMES, "2,3", "greedy", "random", 5)
@@ -328,7 +346,7 @@ def test_quick_takes_a_share_and_check_needs_another_policy():
 # The command
 
 
-def test_command_interrupted_and_resumed(small, dartmoor, monkeypatch, tmp_path):
+def test_command_interrupted_and_resumed(few_worlds, dartmoor, monkeypatch, tmp_path):
     """Ctrl-C keeps the finished parts and writes no page; the same command goes on and writes it."""
     options = ("study", "--games", 6, "--players", 2, "--policy", "greedy", "--check", "random", "--out", tmp_path)
     real = study_module.play_part
