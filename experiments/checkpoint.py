@@ -185,7 +185,7 @@ class Checkpoint:
             document = json.loads(self.path.read_text(encoding="utf-8"))
         except OSError as error:
             raise DartmoorError(f"{self.path}: cannot be read: {error.strerror}") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DartmoorError(f"{self.path}: damaged, not a JSON document: {error}") from error
         keys = ("program", "run", "games", "finished", "seconds", "parts", "totals", "sha256")
         missing = [key for key in keys if not isinstance(document, dict) or key not in document]

@@ -1,12 +1,15 @@
 """The command line, `dartmoor`: commands register themselves; here they are gathered and errors become one line."""
 
 import importlib
+import os
 import pkgutil
 import sys
 
 import typer
 
 from experiments import commands
+
+INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 app = typer.Typer(
     name="dartmoor",
@@ -39,13 +42,30 @@ def main() -> None:
     from sim.errors import DartmoorError
 
     try:
-        app()
+        code = app(standalone_mode=False)
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
+        sys.stdout.flush()
+        sys.exit(code or 0)
     except DartmoorError as error:
-        sys.stderr.write(f"error: {' '.join(str(error).split())}\n")
-        sys.exit(2)
+        fail(str(error), 2)
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        sys.exit(1)
+        fail("interrupted; nothing was finished", 1)
     except BrokenPipeError:  # the reader of our output has seen enough
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        fail(f"output: {error.strerror or error}", 1)
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # not typer's: an error of the program, with its traceback
+            raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            sys.stderr.write(error.format_message() + "\n")
+            sys.exit(2)
+        fail(error.format_message(), 2)
+
+
+def fail(message: str, code: int) -> None:
+    """Print one line on stderr and exit."""
+    sys.stderr.write(f"error: {' '.join(message.split())}\n")
+    sys.exit(code)

@@ -26,6 +26,7 @@ REASONS = {
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
 }
+_claimed: dict[Path, int] = {}  # results directories of this process, with the descriptors that hold their locks
 ABSOLUTE_FOLDER = re.compile(r"(^|[,:=])(?:/|[A-Za-z]:[\\/])[^,:]*[\\/]")
 
 
@@ -82,10 +83,12 @@ def json_text(document: object) -> str:
 def prepare_directory(path: Path) -> Path:
     """Create a results directory if it is not there and prove that it can be written, before hours of play.
 
+    From then on it is this process's alone, until the process ends: two runs would mix their files.
+
     Raises
     ------
     DartmoorError
-        It cannot be created or written, or a file has its name.
+        It cannot be created or written, a file has its name, or another process is writing into it.
     """
     if path.exists() and not path.is_dir():
         raise DartmoorError(f"{path}: is a file, expected a directory")
@@ -94,9 +97,24 @@ def prepare_directory(path: Path) -> Path:
         path.mkdir(parents=True, exist_ok=True)
         probe.touch()
         probe.unlink()
+        _claim(path)
     except OSError as error:
         raise DartmoorError(f"{path}: cannot be written: {_reason(error)}") from error
     return path
+
+
+def _claim(path: Path) -> None:
+    if os.name != "posix" or path.resolve() in _claimed:
+        return
+    import fcntl  # there is none elsewhere
+
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise DartmoorError(f"{path}: another run is writing here, name another directory") from None
+    _claimed[path.resolve()] = descriptor
 
 
 def file_hash(path: Path) -> str:
@@ -174,7 +192,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DartmoorError(f"{path}: cannot be read: {_reason(error)}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DartmoorError(f"{path}: damaged, not a JSON document: {error}") from error
     _check_manifest(path, content)
     return content

@@ -126,6 +126,8 @@ def read_document(path: Path) -> object:
         return json.loads(text, object_pairs_hook=_distinct_keys)
     except json.JSONDecodeError as error:
         raise DartmoorError(f"{path}: line {error.lineno} column {error.colno}: not JSON: {error.msg}") from None
+    except RecursionError:
+        raise DartmoorError(f"{path}: nested too deeply for a forest file") from None
     except tomllib.TOMLDecodeError as error:
         raise DartmoorError(f"{path}: not TOML: {error}") from None
     except DartmoorError as error:

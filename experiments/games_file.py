@@ -4,6 +4,7 @@ A run with a checkpoint keeps its rows in part files until the end. The row grou
 games alone, so it has the same bytes however often the run was stopped.
 """
 
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -117,7 +118,7 @@ class GamesFile:
         self.path, self.setting = path, setting
         self.table = pa.table
         self.schema = self.table(self._columns(np.zeros(0, OUTCOME))).schema
-        self.temporary = path.with_name(f".{path.name}.tmp")
+        self.temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
         self.has_parts = parts is not None
         self.parts = list(parts or ())
         self.writer: GamesWriter | None = None

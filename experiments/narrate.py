@@ -8,6 +8,7 @@ from experiments.table_file import is_moor_habitat
 from sim.actions import act_of, card_of, half_of, slot_of
 from sim.codes import Act, EffectOp, Face, MoorSlot, Phase, Place, Symbol, TreeSlot
 from sim.deals import CARD_IDS, WINTER_IDS
+from sim.machine import earns_bonus
 from sim.rules import DECK_SIZE
 from sim.species import box_species
 
@@ -98,6 +99,8 @@ class Narrator:
         """Say what came off the stack, and which cards a step moved besides (to the cave, to the discard pile)."""
         cause = STEP_CAUSES.get(EffectOp(op), "effect") + ": " if op is not None else ""
         lines = []
+        if op is None:
+            lines += self.bonus(before, after)
         winters = int(before["winters"])
         taken = after["stack"][before["stack_top"] : after["stack_top"]]
         for k, number in enumerate(taken):
@@ -114,12 +117,23 @@ class Narrator:
         for card in moved:
             if before["place"][card] == Place.CLEARING and op is not None and after["place"][card] >= Place.CAVE:
                 lines.append(f"{cause}{self.card(card)} goes from the clearing into the cave")
+            elif op is None and before["place"][card] != after["place"][card] == Place.DISCARD:
+                lines.append(f"{self.card(card)} goes to the discard pile")
         discarded = [card for card in moved if op == EffectOp.END_TURN and after["place"][card] == Place.DISCARD]
         if discarded:
             lines.append(f"{cause}the clearing with its {len(discarded)} cards goes to the discard pile")
         if not before["extra_turn"] and after["extra_turn"]:
             lines.append(f"{cause}one more turn after this one")
         return lines
+
+    def bonus(self, before: np.void, after: np.void) -> list[str]:
+        """Say whether a paid play that has just been placed earned its bonus; nothing if it has none."""
+        card = int(after["play_card"])
+        is_placed = Place.FOREST <= after["place"][card] < Place.CAVE and before["place"][card] != after["place"][card]
+        species = int(self.tables["species"][card, after["play_half"]])
+        if not is_placed or after["play_mode"] != EffectOp.NONE or self.tables["bonus_op"][species] == EffectOp.NONE:
+            return []
+        return ["the bonus is earned" if earns_bonus(after, self.tables) else "the bonus is not earned"]
 
     def goes(self, state: np.void, card: int) -> str:
         """Say where a card off the stack went."""

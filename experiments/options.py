@@ -173,7 +173,7 @@ def parse_caves(text: str, players: int, caves: Sequence[Cave]) -> tuple[CaveMod
         return CAVE_MODES[text], ()
     numbers: list[int] = []
     for part in text.split(","):
-        if not part.strip().isdecimal() or int(part) not in known:
+        if not (part.isascii() and part.strip().isdecimal()) or int(part) not in known:
             valid = ", ".join(map(str, known))
             raise DartmoorError(f"--caves: {part.strip()!r} unknown, expected draft, random or a list from {valid}")
         if int(part) in numbers:

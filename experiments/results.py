@@ -8,14 +8,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.files import manifest, prepare_directory, write_bytes, write_manifest, write_text
+from experiments.files import (
+    MANIFEST,
+    manifest,
+    prepare_directory,
+    read_manifest,
+    write_bytes,
+    write_manifest,
+    write_text,
+)
 from experiments.options import World
 from experiments.precision import Plan, Stop
 from policies.registry import LoadedPolicy
 from sim import ENGINE_VERSION, __version__
 from sim.batch import CHUNK_SECONDS, Match, Pace, in_order, misbehaved, timed, told
 from sim.deck import deck_hash
-from sim.errors import DartmoorError
 from sim.play import PLAYED_OUT
 
 MAIN_TABLE = "summary"
@@ -36,17 +43,48 @@ class Result:
 
 
 def write_results(out: Path, result: Result, pictures: Mapping[str, bytes] | None = None) -> None:
-    """Write a result into its directory: one CSV a table, pictures, and last the manifest, which lists them.
+    """Write a result into its directory; see `write_directory`."""
+    write_directory(out, result.frames, result.manifest, pictures)
 
-    Each file is there whole or not at all, so a directory with a manifest is complete.
+
+def write_directory(
+    out: Path,
+    frames: Mapping[str, pd.DataFrame],
+    content: Mapping[str, Any],
+    pictures: Mapping[str, bytes] | None = None,
+) -> None:
+    """Write a results directory: one CSV a table, pictures, and last the manifest `content`, which lists them.
+
+    Each file is there whole or not at all, so a directory with a manifest is complete. Files that an older manifest
+    lists are removed first, so that nothing of another run stays beside the new one; those that `content` lists under
+    `files` are there already and stay.
     """
     prepare_directory(out)
-    for name, frame in result.frames.items():
+    listed = {"tables": [f"{name}.csv" for name in frames], "pictures": list(pictures or ())}
+    remove_older(out, keep=content.get("files", ()))
+    for name, frame in frames.items():
         write_text(out / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
-    for name, content in (pictures or {}).items():
-        write_bytes(out / name, content)
-    listed = {"tables": [f"{name}.csv" for name in result.frames], "pictures": list(pictures or ())}
-    write_manifest(out, {**result.manifest, **listed})
+    for name, picture in (pictures or {}).items():
+        write_bytes(out / name, picture)
+    write_manifest(out, {**content, **listed})
+
+
+def remove_older(out: Path, keep: Iterable[str] = ()) -> None:
+    """Remove the manifest of an older run in a results directory, and what it lists.
+
+    Raises
+    ------
+    DartmoorError
+        The manifest is not ours, so neither is the directory.
+    """
+    if not (out / MANIFEST).exists():
+        return
+    older = read_manifest(out)
+    (out / MANIFEST).unlink()
+    for key in ("tables", "pictures", "files"):
+        for name in older.get(key) or ():
+            if name not in keep and Path(name).name == name:
+                (out / name).unlink(missing_ok=True)
 
 
 def experiment_manifest(
@@ -153,7 +191,7 @@ def play_out(kernel: Callable[..., int], match: Match, games: np.ndarray, at: np
 def check_any(stop: Stop) -> None:
     """Refuse to report on nothing."""
     if stop.games == 0:
-        raise DartmoorError("interrupted before any game was complete; nothing written")
+        raise KeyboardInterrupt  # before any game was complete: there is nothing to write
 
 
 def columns(name: str, one: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.checkpoint import Checkpoint, Progress
-from experiments.files import prepare_directory, write_manifest, write_text
+from experiments.files import prepare_directory
 from experiments.games_file import GamesFile
 from experiments.options import Setting
 from experiments.summary import summarise
 from sim.batch import merge_totals, play_in_order
-from sim.errors import DartmoorError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +79,7 @@ def simulate(
     try:
         play_rest(progress, games, parts, on_games, rows, checkpoint)
         if progress.games == 0:
-            raise DartmoorError("interrupted before any game was complete; nothing written")
+            raise KeyboardInterrupt  # before any game was complete: there is nothing to write
         finish(progress, progress.games == games, rows, checkpoint)
     finally:
         if rows is not None:
@@ -126,11 +125,13 @@ def finish(progress: Progress, is_whole: bool, rows: GamesFile | None, checkpoin
             rows.forget_parts()
 
 
-def write_results(out: Path, setting: Setting, run: Run) -> None:
-    """Write manifest and tables of a run into its directory, each file whole or not at all; the manifest last."""
-    for name, frame in summary_frames(run.summary).items():
-        write_text(out / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
-    write_manifest(out, setting.manifest("simulate", run.summary["games"]))
+def write_results(out: Path, setting: Setting, run: Run, games_out: bool = False) -> None:
+    """Write manifest and tables of a run into its directory; `games_out` says that games.parquet is there already."""
+    from experiments.results import write_directory  # pandas is slow to import
+
+    files = ["games.parquet"] if games_out else []
+    content = setting.manifest("simulate", run.summary["games"])
+    write_directory(out, summary_frames(run.summary), {**content, "files": files})
 
 
 def summary_frames(summary: dict[str, Any]) -> "dict[str, pd.DataFrame]":

@@ -140,5 +140,5 @@ def run_sprt(
         complete = False
     parts.close()
     if sums.blocks.sum() == 0:
-        raise DartmoorError("interrupted before any block was complete; nothing written")
+        raise KeyboardInterrupt  # before any block was complete: there is nothing to write
     return SprtResult(elo0, elo1, llr, decision, TableResult(table, sums), complete)

@@ -315,7 +315,7 @@ def run_tournament(
         if not complete:
             break
     if not results:
-        raise DartmoorError("interrupted before any block was complete; nothing written")
+        raise KeyboardInterrupt  # before any block was complete: there is nothing to write
     return Tournament(contest, results, len(results) == len(tables) and complete, scores)
 
 

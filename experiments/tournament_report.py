@@ -8,9 +8,10 @@ import pandas as pd
 from rich.table import Table as Grid
 
 from experiments.estimates import LEVEL, holm, normal_quantile, p_value
-from experiments.files import manifest, prepare_directory, write_manifest, write_text
+from experiments.files import manifest
 from experiments.nash import nash_report
 from experiments.ratings import elo_estimate, elo_ratings, openskill_ratings
+from experiments.results import write_directory
 from experiments.simulate import flat
 from experiments.sprt import ACCEPT_H1, ERROR, UNDECIDED, SprtResult, wald_bounds
 from experiments.tables import interval
@@ -238,9 +239,6 @@ def frames(document: dict[str, Any]) -> dict[str, pd.DataFrame]:
 
 def write_results(out: Path, tournament: Tournament, document: dict[str, Any]) -> None:
     """Write a tournament's frames and its manifest, the manifest last."""
-    prepare_directory(out)
-    for name, frame in frames(document).items():
-        write_text(out / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
     contest = tournament.contest
     names = list(dict.fromkeys(name for result in tournament.results for name in result.table))
     loaded = {seat.name: seat.hash for name in names for seat in load_seats(name, contest.players)}
@@ -251,13 +249,15 @@ def write_results(out: Path, tournament: Tournament, document: dict[str, Any]) -
             "command": "tournament",
             "players": contest.players,
             "caves": contest.caves,
+            "games": max(result.blocks for result in tournament.results) * contest.players,  # at one table
+            **contest.world.options,
             "tables": [",".join(result.table) for result in tournament.results],
         },
         deck={"name": contest.world.deck.name, "hash": deck_hash(contest.world.deck)},
         assumptions=contest.world.assumptions,
         policies=[{"name": name, "hash": digest} for name, digest in loaded.items()],
     )
-    write_manifest(out, content)
+    write_directory(out, frames(document), content)
 
 
 # Tables for people

@@ -270,7 +270,7 @@ def read_checkpoint(path: Path, settings: TuneSettings, resume: bool) -> Progres
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         known, progress = document["settings"], Progress(**document["progress"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DartmoorError(f"{path}: damaged, cannot be resumed: {error}") from error
     for name, value in asdict(settings).items():
         other = known.get(name)

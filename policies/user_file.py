@@ -7,7 +7,7 @@ index raises instead of reading foreign memory.
 import inspect
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -103,7 +103,7 @@ def _import_file(path: Path) -> ModuleType:
     module = module_from_spec(spec)
     sys.modules[name] = module  # as an import would, for classes and numba that look themselves up
     try:
-        with _beside(path):
+        with _beside(path), redirect_stdout(sys.stderr):  # stdout is for data
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]

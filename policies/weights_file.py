@@ -96,7 +96,7 @@ def _parse(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DartmoorError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:  # not UTF-8, or not TOML
+    except (ValueError, RecursionError) as error:  # not UTF-8, or not TOML
         raise DartmoorError(f"{path}: not a TOML document: {error}") from error
 
 

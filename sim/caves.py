@@ -1,9 +1,10 @@
 """Caves: the five of the box, or a designer's, from a CSV file."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
-from sim.data_files import DATA, Row, check_distinct, read_rows
+from sim.data_files import DATA, Row, read_rows
 from sim.errors import DartmoorError
 from sim.grammar import CaveEffect, parse_cave
 from sim.rules import CAVE_STEPS, MAX_CAVES
@@ -37,7 +38,9 @@ def read_caves(path: Path | str | None = None) -> list[Cave]:
     if not 1 <= len(rows) <= MAX_CAVES:
         raise DartmoorError(f"{path.name}: {len(rows)} caves, expected 1 to {MAX_CAVES}")
     caves = sorted((_read_cave(row) for row in rows), key=lambda cave: cave.number)  # answers are listed by number
-    check_distinct(rows, "cave")
+    for cave, following in pairwise(caves):
+        if cave.number == following.number:
+            raise DartmoorError(f"{path.name}: cave {cave.number} is there twice")
     return caves
 
 

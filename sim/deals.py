@@ -87,7 +87,7 @@ class Deal:
         table = tables[0]
         known = [int(number) for number in table["cave_number"][: table["caves_n"]]]
         for place, number in enumerate(numbers):
-            if number not in known:
+            if type(number) is not int or number not in known:
                 valid = ", ".join(map(str, known))
                 raise DartmoorError(f"{self.where}: caves[{place}]: {number!r} unknown, expected one of {valid}")
             if number in numbers[:place]:
@@ -107,6 +107,9 @@ class Deal:
 def _check_keys(document: Mapping[str, Any], where: str) -> None:
     if not isinstance(document, Mapping):
         raise DartmoorError(f"{where}: not a deal, expected an object with the keys {', '.join(KEYS)}")
+    for key in document:
+        if key not in KEYS:
+            raise DartmoorError(f"{where}: key {key!r} unknown, expected {', '.join(KEYS)}")
     for key in KEYS:
         if key not in document:
             raise DartmoorError(f"{where}: key {key!r} is missing, expected {', '.join(KEYS)}")
@@ -129,8 +132,10 @@ def read_deals(path: Path, tables: np.ndarray) -> list[Deal]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DartmoorError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DartmoorError(f"{path}: not a JSON document: {error}") from error
     if not isinstance(content, list):
         return [Deal(content, tables, str(path))]
+    if not content:
+        raise DartmoorError(f"{path}: an empty list, expected at least one deal")
     return [Deal(document, tables, f"{path}: deal {i}") for i, document in enumerate(content)]

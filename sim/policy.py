@@ -18,7 +18,7 @@ from sim.tables import Tables
 # First-class functions are experimental in numba; every test of the engine plays through them.
 warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
 
-Actions = types.Array(types.int32, 1, "C")
+Actions = types.Array(types.int32, 1, "C", readonly=True)  # a policy that wrote into it would choose anything
 Weights = types.Array(types.float64, 1, "C")
 SIGNATURE = types.int64(Game, Tables, Actions, types.int64, Weights)
 PolicyType = types.FunctionType(SIGNATURE)

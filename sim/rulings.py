@@ -78,6 +78,8 @@ def parse_rulings(texts: Iterable[str]) -> Rulings:
         option, value = _split(text, "ruling")
         if option not in ruling_values():
             raise DartmoorError(f"ruling {option!r} unknown, expected one of {', '.join(ruling_values())}")
+        if option in changes:
+            raise DartmoorError(f"ruling {option}: given twice")
         changes[option] = value
     return Rulings(**changes)
 
@@ -127,10 +129,14 @@ def parse_icons(texts: Iterable[str]) -> dict[str, str]:
     The word `default` is a candidate too, and the two types of a candidate may stand in either order.
     """
     icons = default_icons()
+    given: set[str] = set()
     for text in texts:
         name, value = _split(text, "icon")
         if name not in icons:
             raise DartmoorError(f"icon {name!r} unknown, expected one of {', '.join(icons)}")
+        if name in given:
+            raise DartmoorError(f"icon {name}: given twice")
+        given.add(name)
         icons[name] = _candidate(known_icons()[name], value)
     return icons
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,7 +40,18 @@ CavesFileOption = Annotated[
     Path | None, typer.Option("--caves-file", help="A CSV of caves that replaces those of the box.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
-OutOption = Annotated[Path | None, typer.Option("--out", help="Directory for manifest and tables.")]
+
+
+def directory(text: str) -> Path:
+    """Return the path of --out; an empty text (an unset variable of a shell) is no directory."""
+    if not text:
+        raise ValueError("empty, expected a directory")
+    return Path(text)
+
+
+OutOption = Annotated[
+    Path | None, typer.Option("--out", parser=directory, metavar="DIR", help="Directory for manifest and tables.")
+]
 
 
 def world_of(
@@ -105,24 +115,7 @@ def progress(total: int, what: str = "games") -> Iterator[Any]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+    err = console(stderr=True)
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.advance(task, done)
-
-
-def load_json(path: Path) -> Any:
-    """Return the content of a JSON file.
-
-    Raises
-    ------
-    DartmoorError
-        It cannot be read or is not JSON.
-    """
-    from sim.errors import DartmoorError
-
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DartmoorError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise DartmoorError(f"{path}: not a JSON document: {error}") from error

@@ -51,7 +51,10 @@ def show(deck: DeckOption = "reference", as_csv: CsvOption = False, as_json: Jso
     from rich.table import Table
 
     from sim.deck import load_deck
+    from sim.errors import DartmoorError
 
+    if as_csv and as_json:
+        raise DartmoorError("--csv and --json: two forms, expected one of them")
     if as_csv:
         write_csv(load_deck(deck).to_csv(), None)
         return
@@ -98,10 +101,10 @@ def build(
     from sim.deck import load_deck
 
     name = "reference" if seed is None else f"seed:{seed}"
+    if out is not None or not as_json:
+        write_csv(load_deck(name).to_csv(), out)
     if as_json:
         print_json(deck_document(name))
-    else:
-        write_csv(load_deck(name).to_csv(), out)
 
 
 @deck_app.command("template")

@@ -9,7 +9,6 @@ from experiments.commands.common import (
     JsonOption,
     PlayersOption,
     SeedOption,
-    announce_compilation,
     console,
     print_json,
     world_of,
@@ -92,10 +91,12 @@ def check(
     from dataclasses import asdict
 
     world = world_of(deck)
-    announce_compilation()
+    from experiments.options import check_players, check_seed
     from policies.check import check_policy
     from policies.registry import load_policy
 
+    check_players(players)
+    check_seed(seed)
     start = time.perf_counter()
     loaded = load_policy(policy, players)
     compile_seconds = time.perf_counter() - start

@@ -73,7 +73,7 @@ def simulate_command(
     if scheduler and (games_out or threads):
         option = "--games-out" if games_out else "--threads"
         raise DartmoorError(f"{option}: not with --scheduler, whose workers send nothing but sums and have own threads")
-    if checkpoint_every <= 0:
+    if not checkpoint_every > 0:
         raise DartmoorError(f"--checkpoint-every: {checkpoint_every}, expected more than 0 seconds")
     world = world_of(deck, ruling, icon, caves_file)
     from experiments.checkpoint import CHECKPOINT, Checkpoint
@@ -92,7 +92,7 @@ def simulate_command(
     if run.summary["games"] < games:
         warn(f"interrupted after {run.summary['games']:,} of {games:,} games; what follows is of those games")
     if out is not None:
-        write_results(out, setting, run)
+        write_results(out, setting, run, games_out)
     if as_json:
         print_json(run.summary)
     else:
