@@ -17,6 +17,7 @@ from sim import ENGINE_VERSION, __version__
 from sim.deck import REFERENCE
 
 LISTED_CARDS = 8
+DRAFTS = ("own draft", "rule draft")  # of the caves' table
 CAUSAL_CHANGES = ("opening_copy", "points_off", "effect_off")
 
 
@@ -99,13 +100,16 @@ def _adjusted_pairs(tables: Mapping[int, Tables]) -> dict[int, list[Row]]:
 
 
 def _adjusted_drafts(tables: Mapping[int, Tables]) -> dict[int, list[Row]]:
-    """Return the places in the players' own draft, each with what it gains over the caves as dealt."""
-    own = {size: [row for row in one["draft"] if row["caves"] == "own draft"] for size, one in tables.items()}
-    rows = list(chain.from_iterable(own.values()))
+    """Return the places in the drafts, by the players' own choice and by rule, with what each gains over caves dealt."""
+    drafted = {size: [row for row in one["draft"] if row["caves"] in DRAFTS] for size, one in tables.items()}
+    rows = list(chain.from_iterable(drafted.values()))
     p_values = iter(adjusted([row["gain"] for row in rows], [0.0] * len(rows)))
     return {
-        size: [{"pick": row["pick"], "gain": row["gain"], "p_holm": next(p_values)} for row in places]
-        for size, places in own.items()
+        size: [
+            {"caves": row["caves"], "pick": row["pick"], "gain": row["gain"], "p_holm": next(p_values)}
+            for row in places
+        ]
+        for size, places in drafted.items()
     }
 
 

@@ -14,6 +14,10 @@ PAGE_CARDS = 5  # of a list on the page
 PAGE_CAVES = 3  # exceptions to the best cave, of one table size
 LEAST_WIDTH = 0.1  # of a printed interval; narrower ones get another digit
 NEXT_TURNS = tuple(k for k in MORE_TURNS if k <= 5)
+DRAFTS = {
+    "own draft": "When all draft by their own judgement",
+    "rule draft": "When all draft by the rule learned from these deals",
+}
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 VERDICTS = {
     "lost": ": no longer shown",
@@ -218,14 +222,20 @@ def _group(row: Mapping[str, Any]) -> str:
 
 
 def _draft_words(one: Mapping[str, Any]) -> str:
+    return " ".join(_one_draft(one, way, how) for way, how in DRAFTS.items())
+
+
+def _one_draft(one: Mapping[str, Any], way: str, how: str) -> str:
     shown = [
-        f"choosing {ORDINALS[row['pick'] - 1]} is worth {points(row['gain'], 'deals')}" for row in one["worth_drafting"]
+        f"choosing {ORDINALS[row['pick'] - 1]} is worth {points(row['gain'], 'deals')}"
+        for row in one["worth_drafting"]
+        if row["caves"] == way
     ]
     if shown:
-        return f"Against caves as dealt, {listed(shown)}."
-    first = one["draft"][0]["gain"] if one["draft"] else None
-    measured = f"; choosing first: {points(first, 'deals')}" if first else ""
-    return f"No place in the draft is shown to be worth more than caves as dealt{measured}."
+        return f"{how}, {listed(shown)} against caves as dealt."
+    first = next((row["gain"] for row in one["draft"] if (row["caves"], row["pick"]) == (way, 1)), None)
+    measured = f" (choosing first: {points(first, 'deals')})" if first else ""
+    return f"{how}, no place in the draft is shown to be worth anything{measured}."
 
 
 def _card_words(one: Mapping[str, Any]) -> str:

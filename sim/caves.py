@@ -1,7 +1,6 @@
 """Caves: the five of the box, or a designer's, from a CSV file."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from sim.data_files import DATA, Row, read_rows
@@ -37,11 +36,14 @@ def read_caves(path: Path | str | None = None) -> list[Cave]:
     rows = read_rows(path, COLUMNS)
     if not 1 <= len(rows) <= MAX_CAVES:
         raise DartmoorError(f"{path.name}: {len(rows)} caves, expected 1 to {MAX_CAVES}")
-    caves = sorted((_read_cave(row) for row in rows), key=lambda cave: cave.number)  # answers are listed by number
-    for cave, following in pairwise(caves):
-        if cave.number == following.number:
-            raise DartmoorError(f"{path.name}: cave {cave.number} is there twice")
-    return caves
+    caves: dict[int, Cave] = {}
+    lines: dict[int, int] = {}
+    for row in rows:
+        cave = _read_cave(row)
+        if cave.number in caves:
+            raise row.error("cave", f"cave {cave.number} stands in line {lines[cave.number]} already")
+        caves[cave.number], lines[cave.number] = cave, row.line
+    return [caves[number] for number in sorted(caves)]  # a draft lists its answers by number
 
 
 def _read_cave(row: Row) -> Cave:
