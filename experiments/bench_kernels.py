@@ -9,10 +9,8 @@ from sim.codes import CaveMode, EffectOp, Phase
 from sim.deal import setup
 from sim.legal import legal_actions
 from sim.machine import apply, step
-from sim.policy import Seats
+from sim.policy import AT_TABLE
 from sim.rules import MAX_PLAYERS
-from sim.state import Game
-from sim.tables import Tables
 
 NO_CAVES = np.zeros(MAX_PLAYERS, np.uint8)
 PHASES = max(Phase) + 1
@@ -60,11 +58,7 @@ def count_steps(state, tables, actions, counters):
 
 @njit(
     types.void(
-        types.Array(Game, 1, "C"),
-        types.Array(Tables, 1, "C", readonly=True),
-        Seats,
-        types.Array(types.float64, 2, "C"),
-        int64,
+        *AT_TABLE,
         uint64,
         int64,
         types.Array(Counters, 1, "C"),

@@ -8,7 +8,7 @@ products of a game's totals. All sums are integers and merge exactly. Seats with
 from enum import IntEnum
 
 import numpy as np
-from numba import from_dtype, int64, njit, types, uint8, uint64
+from numba import from_dtype, int64, njit, types, uint8
 
 from sim.actions import MAX_ACTIONS
 from sim.codes import Face, Fate, Phase, Place
@@ -16,11 +16,9 @@ from sim.deal import setup
 from sim.legal import is_playable, legal_actions
 from sim.machine import advance, apply
 from sim.play import PLAYED_OUT
-from sim.policy import Seats
+from sim.policy import IN_RUN
 from sim.rules import DECK_SIZE, HALVES, MAX_PLAYERS, SPECIES
 from sim.scoring import species_points, total_points, win_shares
-from sim.state import Game
-from sim.tables import Tables
 
 
 class Figure(IntEnum):
@@ -311,16 +309,7 @@ def seat_in_turn(players, game, group, group_of):
 
 @njit(
     int64(
-        types.Array(Game, 1, "C"),
-        types.Array(Tables, 1, "C", readonly=True),
-        Seats,
-        types.Array(types.float64, 2, "C"),
-        int64,
-        int64,
-        types.Array(uint8, 1, "C"),
-        uint64,
-        int64,
-        int64,
+        *IN_RUN,
         types.Array(uint8, 1, "C"),
         types.Array(CardSums, 1, "C"),
         types.Array(int64, 1, "C"),

@@ -8,7 +8,7 @@ between the two games is what the change did, through all that followed from it.
 from enum import IntEnum
 
 import numpy as np
-from numba import from_dtype, int64, njit, types, uint8, uint64
+from numba import from_dtype, int64, njit, types, uint8
 
 from sim.actions import MAX_ACTIONS
 from sim.codes import Phase
@@ -16,12 +16,11 @@ from sim.deal import begin, clear, deal, setup
 from sim.legal import legal_actions
 from sim.machine import advance, apply
 from sim.play import PLAYED_OUT
-from sim.policy import Seats
+from sim.policy import IN_RUN
 from sim.rng import below, seed_stream
 from sim.rules import DECK_SIZE, MAX_PLAYERS, OPENING_HAND, SPECIES
 from sim.scoring import species_points, total_points, win_shares
-from sim.state import STREAMS, Game
-from sim.tables import Tables
+from sim.state import STREAMS
 
 
 class Change(IntEnum):
@@ -205,16 +204,7 @@ def set_up_change(games, tables, players, seed, game, cave_mode, caves, focal, s
 
 @njit(
     int64(
-        types.Array(Game, 1, "C"),
-        types.Array(Tables, 1, "C", readonly=True),
-        Seats,
-        types.Array(types.float64, 2, "C"),
-        int64,
-        int64,
-        types.Array(uint8, 1, "C"),
-        uint64,
-        int64,
-        int64,
+        *IN_RUN,
         types.Array(uint8, 1, "C"),
         types.Array(uint8, 2, "C"),
         types.Array(CausalSums, 1, "C"),

@@ -8,12 +8,11 @@ from sim.actions import MAX_ACTIONS
 from sim.codes import CaveMode
 from sim.deal import setup
 from sim.play import PLAYED_OUT, play_game
-from sim.policy import Seats
+from sim.policy import AT_TABLE
 from sim.rng import seed_stream, shuffle
 from sim.rules import MAX_CAVES, MAX_PLAYERS
 from sim.scoring import total_points, win_shares
-from sim.state import STREAMS, Game
-from sim.tables import Tables
+from sim.state import STREAMS
 
 OTHERS_STREAM = STREAMS  # of the seats' caves in a deal; the streams below belong to the deal and the players
 DEALT, OWN_DRAFT, RULE_DRAFT = range(3)  # ways to come to caves, in the order of `drafts`
@@ -52,11 +51,7 @@ def note_result(state, tables, players, scores, shares):
 
 @njit(
     int64(
-        types.Array(Game, 1, "C"),
-        types.Array(Tables, 1, "C", readonly=True),
-        Seats,
-        types.Array(float64, 2, "C"),
-        int64,
+        *AT_TABLE,
         uint64,
         int64,
         types.Array(int64, 2, "C"),
@@ -119,11 +114,7 @@ def draft_by_rule(state, tables, rule, given):
 
 @njit(
     int64(
-        types.Array(Game, 1, "C"),
-        types.Array(Tables, 1, "C", readonly=True),
-        Seats,
-        types.Array(float64, 2, "C"),
-        int64,
+        *AT_TABLE,
         uint64,
         int64,
         types.Array(float64, 1, "C"),

@@ -100,7 +100,7 @@ def _adjusted_pairs(tables: Mapping[int, Tables]) -> dict[int, list[Row]]:
 
 
 def _adjusted_drafts(tables: Mapping[int, Tables]) -> dict[int, list[Row]]:
-    """Return the places in the drafts, by the players' own choice and by rule, with what each gains over caves dealt."""
+    """Return the places in the drafts, by own choice and by rule, each with what it gains over caves as dealt."""
     drafted = {size: [row for row in one["draft"] if row["caves"] in DRAFTS] for size, one in tables.items()}
     rows = list(chain.from_iterable(drafted.values()))
     p_values = iter(adjusted([row["gain"] for row in rows], [0.0] * len(rows)))

@@ -123,13 +123,27 @@ def command(document: Mapping[str, Any]) -> str:
 
 
 def _short(document: Mapping[str, Any]) -> list[str]:
-    lines = ["## In short", ""]
-    lines.append(f"- **Is the first seat fair?** {' '.join(_seat_words(one) for one in document['seats'])}")
-    lines.append(f"- **Which cave?** {' '.join(_cave_words(one) for one in document['caves'])}")
-    lines.append(f"- **Which cards carry a win?** {' '.join(_card_words(one) for one in document['cards'])}")
-    lines.append(f"- **When does winter come?** {' '.join(_winter_words(one) for one in document['winter'])}")
-    lines.append(f"- **What does it depend on?** {' '.join(_check_words(one) for one in document['checks'])}")
-    return lines
+    answers = {
+        "Is the first seat fair?": [*map(_seat_words, document["seats"]), *_otherwise(document, FIRST_SEAT)],
+        "Which cave?": [*map(_cave_words, document["caves"]), *_otherwise(document, CAVE)],
+        "Which cards carry a win?": [*map(_card_words, document["cards"]), *_otherwise(document, CARD)],
+        "When does winter come?": [*map(_winter_words, document["winter"])],
+        "What does it depend on?": [*map(_check_words, document["checks"])],
+    }
+    return ["## In short", "", *(f"- **{question}** {' '.join(words)}" for question, words in answers.items())]
+
+
+def _otherwise(document: Mapping[str, Any], kind: str) -> list[str]:
+    """Return a sentence for each check in which an answer of this kind is another, so that no claim stands alone."""
+    sentences = []
+    for one in document["checks"]:
+        sizes = sorted({row["players"] for row in one["changed"] if row["question"].startswith(kind)})
+        if sizes:
+            title = CHECK_TITLES[one["check"]]
+            sentences.append(
+                f"With {title} (`{one['policy']}`) the answer is another for {listed(sizes)} players; see below."
+            )
+    return sentences
 
 
 def _seat_words(one: Mapping[str, Any]) -> str:

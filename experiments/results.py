@@ -21,9 +21,8 @@ from experiments.options import World
 from experiments.precision import Plan, Stop
 from policies.registry import LoadedPolicy
 from sim import ENGINE_VERSION, __version__
-from sim.batch import CHUNK_SECONDS, Match, Pace, in_order, misbehaved, timed, told
+from sim.batch import CHUNK_SECONDS, Match, Pace, in_order, run_kernel, timed
 from sim.deck import deck_hash
-from sim.play import PLAYED_OUT
 
 MAIN_TABLE = "summary"
 
@@ -180,12 +179,8 @@ def play_out(kernel: Callable[..., int], match: Match, games: np.ndarray, at: np
     DartmoorError
         A policy returned an index that does not exist, or raised.
     """
-    try:
-        seat = kernel(games, match.tables, match.kernel_policies, match.kernel_weights, match.players, *arguments, at)
-    except Exception as error:  # the engine itself raises nothing: what comes out is from the policy that was asked
-        raise misbehaved(match, int(games["player"][0]), int(at[0]), f"raised {told(error)}") from error
-    if seat != PLAYED_OUT:
-        raise misbehaved(match, seat, int(at[0]), "chose an action that does not exist")
+    table = match.tables, match.kernel_policies, match.kernel_weights, match.players
+    run_kernel(match, games, lambda: int(at[0]), lambda: kernel(games, *table, *arguments, at))
 
 
 def check_any(stop: Stop) -> None:

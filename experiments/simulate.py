@@ -138,28 +138,30 @@ def summary_frames(summary: dict[str, Any]) -> "dict[str, pd.DataFrame]":
     """Return the tables of a summary as tidy frames: summary (one row a seat), species, caves, winters, endings."""
     import pandas as pd  # a fifth of the start-up, and needed for files only
 
+    from experiments.results import columns
+
     seats = [
         {
             "seat": seat["seat"],
             "policy": seat["policy"],
             "cave": seat["cave"],
-            **flat("win_share", seat["win_share"]),
-            **flat("score", seat["score"]),
+            **columns("win_share", seat["win_share"]),
+            **columns("score", seat["score"]),
             "score_sd": seat["score"]["sd"],
             **{f"score_q{level}": value for level, value in seat["score"]["quantiles"].items()},
         }
         for seat in summary["seats"]
     ]
     species = [
-        {"species": key, **{name: value for part in parts for name, value in flat(part, parts[part]).items()}}
+        {"species": key, **{name: value for part in parts for name, value in columns(part, parts[part]).items()}}
         for key, parts in summary["species"].items()
     ]
     caves = [
         {
             "cave": cave["cave"],
             "effect": cave["effect"],
-            **flat("win_share", cave["win_share"]),
-            **flat("score", cave["score"]),
+            **columns("win_share", cave["win_share"]),
+            **columns("score", cave["score"]),
         }
         for cave in summary["caves"]
     ]
@@ -167,7 +169,7 @@ def summary_frames(summary: dict[str, Any]) -> "dict[str, pd.DataFrame]":
         {
             "winter": winter["winter"],
             "measure": measure,
-            **flat("mean", winter[measure]["mean"]),
+            **columns("mean", winter[measure]["mean"]),
             **{f"q{level}": value for level, value in winter[measure]["quantiles"].items()},
         }
         for winter in summary["winter"]
@@ -180,16 +182,4 @@ def summary_frames(summary: dict[str, Any]) -> "dict[str, pd.DataFrame]":
         "caves": pd.DataFrame(caves),
         "winters": pd.DataFrame(winters),
         "endings": pd.DataFrame(endings),
-    }
-
-
-def flat(name: str, estimate: dict[str, Any]) -> dict[str, Any]:
-    """Return an estimate as columns: name, name_se, name_low, name_high, name_n."""
-    low, high = estimate["ci"] or (None, None)
-    return {
-        name: estimate["value"],
-        f"{name}_se": estimate["se"],
-        f"{name}_low": low,
-        f"{name}_high": high,
-        f"{name}_n": estimate["n"],
     }

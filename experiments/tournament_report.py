@@ -11,8 +11,7 @@ from experiments.estimates import LEVEL, holm, normal_quantile, p_value
 from experiments.files import manifest
 from experiments.nash import nash_report
 from experiments.ratings import elo_estimate, elo_ratings, openskill_ratings
-from experiments.results import write_directory
-from experiments.simulate import flat
+from experiments.results import columns, write_directory
 from experiments.sprt import ACCEPT_H1, ERROR, UNDECIDED, SprtResult, wald_bounds
 from experiments.tables import interval
 from experiments.tournament import Contest, TableResult, Tournament
@@ -193,9 +192,9 @@ def frames(document: dict[str, Any]) -> dict[str, pd.DataFrame]:
             "table": " ".join(table["policies"]),
             "policy": entrant["policy"],
             "seats": entrant["seats"],
-            **flat("win_share", entrant["win_share"]),
-            **flat("score", entrant["score"]),
-            **flat("variance_ratio", entrant["variance_ratio"]),
+            **columns("win_share", entrant["win_share"]),
+            **columns("score", entrant["score"]),
+            **columns("variance_ratio", entrant["variance_ratio"]),
         }
         for table in document["tables"]
         for entrant in table["entrants"]
@@ -205,8 +204,8 @@ def frames(document: dict[str, Any]) -> dict[str, pd.DataFrame]:
             "table": " ".join(row["table"]),
             "a": row["a"],
             "b": row["b"],
-            **flat("lead", row["lead"]),
-            **flat("margin", row["margin"]),
+            **columns("lead", row["lead"]),
+            **columns("margin", row["margin"]),
             "p": row["p"],
             "p_holm": row["p_holm"],
             "claim": row["claim"],
@@ -216,19 +215,19 @@ def frames(document: dict[str, Any]) -> dict[str, pd.DataFrame]:
     found = {"summary": pd.DataFrame(entrants), "comparisons": pd.DataFrame(compared)}
     if document["ratings"]:
         found["ratings"] = pd.DataFrame(
-            [{"policy": row["policy"], **flat("elo", row["elo"])} for row in document["ratings"]]
+            [{"policy": row["policy"], **columns("elo", row["elo"])} for row in document["ratings"]]
         )
     if document["openskill"]:
         found["openskill"] = pd.DataFrame(
-            [{"policy": row["policy"], **flat("openskill", row["openskill"])} for row in document["openskill"]]
+            [{"policy": row["policy"], **columns("openskill", row["openskill"])} for row in document["openskill"]]
         )
     if document["nash"]:
         found["nash"] = pd.DataFrame(
             [
                 {
                     "policy": row["policy"],
-                    **flat("weight", row["weight"]),
-                    **flat("share_against_mixture", row["share_against_mixture"]),
+                    **columns("weight", row["weight"]),
+                    **columns("share_against_mixture", row["share_against_mixture"]),
                     "dominated_by": " ".join(other["policy"] for other in row["dominated_by"]),
                 }
                 for row in document["nash"]

@@ -21,11 +21,11 @@ from experiments.estimates import (
     proportion_estimate,
     ratio_estimate,
 )
-from experiments.options import Setting, World, make_setting
-from experiments.precision import Plan, Stop, make_plan, run_plan
+from experiments.options import Setting, World, check_games, make_setting
+from experiments.precision import Plan, Stop, run_plan
 from experiments.results import Result, Sums, check_any, document_head, experiment_manifest, play_out, sum_games, tidy
 from experiments.summary import ENDINGS
-from experiments.winter_kernels import COURSE, play_courses
+from experiments.winter_kernels import COURSE, CUT, ENDED, TURN_CARDS, play_courses
 from experiments.winter_odds import deck_cards, depth_law
 from sim.batch import Match
 from sim.errors import DartmoorError
@@ -59,7 +59,7 @@ def winter(
     match = setting.match()
 
     def work(first: int, count: int) -> Sums:
-        return course_sums(play_course_chunk(match, first, count), setting.players)
+        return course_sums(play_course_chunk(match, first, count)[0], setting.players)
 
     stop = run_plan(
         plan,
@@ -70,18 +70,24 @@ def winter(
     return _result(setting, plan, stop, sums)
 
 
-def play_course_chunk(match: Match, start: int, count: int) -> np.ndarray:
-    """Play games start .. start+count-1 of a match and return their courses, shape (count,), dtype COURSE.
+def play_course_chunk(match: Match, start: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Play games start .. start+count-1 of a match.
+
+    Returns
+    -------
+    courses, turn_cards
+        Shape (count,), dtype COURSE; and the turns by the deck cards they took, int64, shape TURN_CARDS.
 
     Raises
     ------
     DartmoorError
         A policy returned an index that does not exist, or raised.
     """
-    courses = np.zeros(count, COURSE)
+    courses, turn_cards = np.zeros(count, COURSE), np.zeros(TURN_CARDS, np.int64)
     mode, caves, seed = int(match.cave_mode), match.kernel_caves, np.uint64(match.seed)
-    play_out(play_courses, match, new_games(), np.zeros(1, np.int64), mode, caves, seed, start, courses)
-    return courses
+    at = np.zeros(1, np.int64)
+    play_out(play_courses, match, new_games(), at, mode, caves, seed, start, courses, turn_cards)
+    return courses, turn_cards
 
 
 def course_sums(courses: np.ndarray, players: int) -> Sums:
@@ -124,7 +130,7 @@ def _more_turns_sums(courses: np.ndarray, players: int, winter: int) -> Sums:
 def _phases(courses: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return (deck cards taken from the stack, turns) before the first winter, between the winters, and in all.
 
-    A turn counts to the phase in which it began.
+    A turn counts to the phase in which it began, a card to the phase in which it was taken.
     """
     left, turn = courses["winter_left"].astype(np.int64), courses["winter_turn"].astype(np.int64)
     starts = [courses["start_left"].astype(np.int64), left[:, 0], left[:, 1]]
@@ -361,13 +367,37 @@ def measure_paces(
     DartmoorError
         An option is wrong, or the run was interrupted: half a file would be mistaken for a whole one.
     """
+    settings = [(name, make_setting(world, number, name, seed=seed)) for name in policies for number in players]
+    check_games(games)
     rows = []
-    for name in policies:
-        for number in players:
-            result = winter(make_setting(world, number, name, seed=seed), make_plan(games), threads, on_games)
-            if result.stop.reason == "interrupted":
-                raise DartmoorError("interrupted; no pace file written")
-            for row in result.document["pace"][:WINTERS]:
-                value = {"pace": f"{row['pace']['value']:.4f}", "se": f"{row['pace']['se']:.4f}", "games": games}
-                rows.append({"policy": name, "players": number, "winters_seen": row["winters_seen"], **value})
+    for name, setting in settings:
+        turn_cards = count_turn_cards(setting.match(), games, threads, on_games)
+        rows += [
+            {"policy": name, "players": setting.players, "winters_seen": seen, **row, "games": games}
+            for seen in range(WINTERS)
+            for row in _card_rows(turn_cards[seen])
+        ]
     return rows
+
+
+def count_turn_cards(
+    match: Match, games: int, threads: int, on_games: Callable[[int], object] = lambda count: None
+) -> np.ndarray:
+    """Play games 0 .. games-1 of a match and count their turns, int64, shape TURN_CARDS."""
+    sums: Sums = {}
+
+    def work(first: int, count: int) -> Sums:
+        return {"turn_cards": play_course_chunk(match, first, count)[1]}
+
+    if sum_games(work, sums, 0, games, threads, None, on_games) < games:
+        raise DartmoorError("interrupted; no pace file written")
+    return sums["turn_cards"]
+
+
+def _card_rows(counts: np.ndarray) -> list[dict[str, int]]:
+    """Return the numbers of cards that occurred, with the turns that took them and those cut short after them."""
+    return [
+        {"cards": cards, "turns": int(counts[ENDED, cards]), "cut": int(counts[CUT, cards])}
+        for cards in range(counts.shape[1])
+        if counts[:, cards].any()
+    ]

@@ -10,10 +10,8 @@ from sim.deal import setup
 from sim.legal import legal_actions
 from sim.machine import advance, apply
 from sim.play import PLAYED_OUT
-from sim.policy import Seats
+from sim.policy import AT_TABLE
 from sim.rules import MAX_PLAYERS, WINTERS
-from sim.state import Game
-from sim.tables import Tables
 
 COURSE = np.dtype(
     [
@@ -64,11 +62,7 @@ def note_course(state, course):
 
 @njit(
     int64(
-        types.Array(Game, 1, "C"),
-        types.Array(Tables, 1, "C", readonly=True),
-        Seats,
-        types.Array(types.float64, 2, "C"),
-        int64,
+        *AT_TABLE,
         int64,
         types.Array(uint8, 1, "C"),
         uint64,

@@ -6,6 +6,10 @@ under it. Nobody's play changes the order of the stack, so these laws hold for e
 A *card* here is a deck card that somebody takes from the stack. A winter is laid aside and replaced at once, so it is
 no card; the game ends when the third is turned. `stack_left` counts everything in the stack, winters too, as one would
 at the table.
+
+Exact is what follows from this law alone: the chance with the next card, and how many cards end the game with a given
+chance. How many cards a turn takes is up to the players. So the chances within a turn and a round mix the law over the
+cards that turns were measured to take, and are estimates.
 """
 
 import csv
@@ -24,8 +28,10 @@ PILES = 3
 HIDDEN_WINTERS = 2  # under the first
 LEVELS = (0.5, 0.8, 0.95)
 PACE_FILE = Path(__file__).parent / "data" / "pace.csv"
-PACE_COLUMNS = ("policy", "players", "winters_seen", "pace", "se", "games")
-DEFAULT_POLICY = "greedy"
+PACE_COLUMNS = ("policy", "players", "winters_seen", "cards", "turns", "cut", "games")
+EXACT = ("within_draw", "cards_to", "stack_down_by")  # keys of the odds that follow from the law alone
+ESTIMATED = ("within_turn", "within_round")
+MOST_SPREAD = 1.5  # cards a turn: half of all turns take one card, half two
 
 
 def deck_cards(players: int) -> int:
@@ -123,15 +129,14 @@ def _above_last(places: int, winters: int) -> dict[int, Fraction]:
     return {last - winters: Fraction(math.comb(last - 1, winters - 1), total) for last in range(winters, places + 1)}
 
 
-def end_chance(law: dict[int, Fraction], cards: float) -> float:
-    """Return the chance that the game ends while `cards` cards are taken, by a law of `cards_above_end`.
+def end_chance(law: dict[int, Fraction], cards: int) -> float:
+    """Return the exact chance that the game ends while `cards` cards are taken, by a law of `cards_above_end`."""
+    return float(sum((chance for above, chance in law.items() if above < cards), Fraction(0)))
 
-    A pace that is no whole number is a mixture of the two next to it: 2.4 is 2 cards with chance 0.6, else 3.
-    """
-    low = math.floor(cards)
-    part = Fraction(cards) - low
-    below = sum((chance for above, chance in law.items() if above < low), Fraction(0))
-    return float(below + part * law.get(low, Fraction(0)))
+
+def mixed_chance(law: dict[int, Fraction], shares: Sequence[float]) -> float:
+    """Return the chance that the game ends while 0, 1, 2, .. cards are taken with the chances `shares`."""
+    return math.fsum(share * end_chance(law, cards) for cards, share in enumerate(shares) if share)
 
 
 def cards_to(law: dict[int, Fraction], level: float) -> int:
@@ -144,26 +149,89 @@ def cards_to(law: dict[int, Fraction], level: float) -> int:
     raise AssertionError("the chances of a law add up to 1")
 
 
-def winter_odds(situation: Situation, pace: float) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Turn:
+    """The deck cards that a turn takes from the stack: the chances of 0, 1, 2, .., and where they are from."""
+
+    shares: tuple[float, ...]
+    source: str
+
+    @property
+    def pace(self) -> float:
+        """Return the mean."""
+        return math.fsum(cards * share for cards, share in enumerate(self.shares))
+
+    def several(self, turns: int) -> tuple[float, ...]:
+        """Return the chances of 0, 1, 2, .. cards in so many turns together, each as if independent of the others."""
+        together = [1.0]
+        for _ in range(turns):
+            longer = [0.0] * (len(together) + len(self.shares) - 1)
+            for before, chance in enumerate(together):
+                for cards, share in enumerate(self.shares):
+                    longer[before + cards] += chance * share
+            together = longer
+        return tuple(together)
+
+
+def product_limit(turns: Sequence[int], cut: Sequence[int]) -> tuple[float, ...]:
+    """Return the chance that a turn takes 0, 1, 2, .. cards, the last number being one more than was seen.
+
+    The third winter cuts a turn short: of such a turn one knows only that it would have taken more cards. To leave
+    these turns out, or to count them as they are, would make turns look too short. The product-limit estimator does
+    neither (Kaplan and Meier, "Nonparametric estimation from incomplete observations", J. Am. Stat. Assoc. 53, 1958):
+    a turn bears on whether to stop at k cards as long as it got so far. It is unbiased here because players cannot see
+    where the winter lies.
+
+    Parameters
+    ----------
+    turns, cut
+        By number of cards: turns that took exactly so many, and those that the third winter ended after so many.
+    """
+    shares, going_on, reached = [], 1.0, sum(turns) + sum(cut)
+    for ended, stopped in zip(turns, cut, strict=True):
+        shares.append(going_on * ended / reached if reached else 0.0)
+        going_on -= shares[-1]
+        reached -= ended + stopped
+    last = going_on if cut[-1] else 0.0
+    return (*shares, last)
+
+
+def assumed_turn(pace: float) -> Turn:
+    """Return a turn of which only the mean is known.
+
+    Up to 1.5 cards a turn takes one or two cards with equal chance, otherwise none, which is close to what was measured
+    for greedy; above that, one of the two whole numbers next to the mean.
+    """
+    if not (math.isfinite(pace) and 0 <= pace <= DECK_SIZE):
+        raise DartmoorError(f"--pace: {pace:g}, expected 0 to {DECK_SIZE} cards a turn")
+    if pace <= MOST_SPREAD:
+        some = pace / (2 * MOST_SPREAD)
+        return Turn((1 - 2 * some, some, some), "assumed for a mean: 1 or 2 cards with equal chance, otherwise none")
+    low = math.floor(pace)
+    shares = (*[0.0] * low, low + 1 - pace, pace - low)
+    return Turn(shares, "assumed for a mean: one of the two whole numbers next to it")
+
+
+def winter_odds(situation: Situation, turn: Turn) -> dict[str, Any]:
     """Return the odds at the table, as `winter odds --json` prints them.
 
     Parameters
     ----------
     situation
         What can be seen.
-    pace
-        Deck cards that an average turn takes from the stack.
+    turn
+        Deck cards that a turn takes from the stack.
 
     Returns
     -------
     dict
-        `within_draw`, `within_turn`, `within_round`: exact chances that the third winter is turned by the next card
-        taken, by the `pace` cards of a turn, and by those of one turn for each player. `cards_to`: cards to be taken
-        until the game has ended with a chance of 50, 80 and 95 per cent; `stack_down_by` counts the winters turned on
-        the way too, which is what the stack shrinks by.
+        Exact, by the law alone: `within_draw`, the chance that the third winter is turned by the next card taken;
+        `cards_to`, cards to be taken until the game has ended with a chance of 50, 80 and 95 per cent;
+        `stack_down_by`, which counts the winters turned on the way too: what the stack shrinks by.
+        Estimates, as good as `turn_cards`, the chances of 0, 1, 2, .. cards a turn, from `turn_cards_from`:
+        `within_turn` and `within_round`, as many turns as players, extra turns counting. `pace` is the mean of
+        `turn_cards`. `exact` and `estimated` name the keys.
     """
-    if not (math.isfinite(pace) and 0 <= pace <= DECK_SIZE):
-        raise DartmoorError(f"--pace: {pace:g}, expected 0 to {DECK_SIZE} cards a turn")
     law = situation.cards_above_end()
     cards = {f"{100 * level:g}": cards_to(law, level) for level in LEVELS}
     winters = WINTERS - situation.winters_seen
@@ -171,29 +239,46 @@ def winter_odds(situation: Situation, pace: float) -> dict[str, Any]:
         "players": situation.players,
         "stack_left": situation.stack_left,
         "winters_seen": situation.winters_seen,
-        "pace": pace,
         "within_draw": end_chance(law, 1),
-        "within_turn": end_chance(law, pace),
-        "within_round": end_chance(law, pace * situation.players),
+        "within_turn": mixed_chance(law, turn.shares),
+        "within_round": mixed_chance(law, turn.several(situation.players)),
         "cards_to": cards,
         "stack_down_by": {level: number + winters - 1 for level, number in cards.items()},
+        "exact": list(EXACT),
+        "estimated": list(ESTIMATED),
+        "pace": turn.pace,
+        "turn_cards": list(turn.shares),
+        "turn_cards_from": turn.source,
     }
 
 
-def shipped_pace(policy: str, players: int, winters_seen: int, path: Path = PACE_FILE) -> float:
-    """Return the measured pace of a policy: deck cards from the stack a turn, after so many winters.
+def measured_turn(policy: str, players: int, winters_seen: int, path: Path = PACE_FILE) -> Turn:
+    """Return the deck cards that a policy's turns took from the stack, after so many winters.
 
     Raises
     ------
     DartmoorError
-        None was measured; the message names the policies there are.
+        It was not measured; the message names the policies there are.
     """
     rows = read_paces(path)
-    for row in rows:
-        if (row["policy"], int(row["players"]), int(row["winters_seen"])) == (policy, players, winters_seen):
-            return float(row["pace"])
-    known = ", ".join(dict.fromkeys(row["policy"] for row in rows))
-    raise DartmoorError(f"--policy: no pace was measured for {policy!r}, expected one of {known}; or give --pace")
+    key = (policy, str(players), str(winters_seen))
+    found = [row for row in rows if (row["policy"], row["players"], row["winters_seen"]) == key]
+    if not found:
+        known = ", ".join(dict.fromkeys(row["policy"] for row in rows))
+        raise DartmoorError(f"--policy: no pace was measured for {policy!r}, expected one of {known}; or give --pace")
+    try:
+        games, turns, cut = int(found[0]["games"]), *_by_cards(found)
+    except ValueError as error:
+        raise DartmoorError(f"{path}: damaged, {policy} with {players} players: {error}") from error
+    source = f"measured: {policy}, {players} players, winters seen {winters_seen}, {games} games, {sum(turns)} turns"
+    return Turn(product_limit(turns, cut), source)
+
+
+def _by_cards(rows: Sequence[dict[str, str]]) -> tuple[list[int], list[int]]:
+    """Return the columns `turns` and `cut` of rows by number of cards, 0 where a number has no row."""
+    by_cards = {int(row["cards"]): (int(row["turns"]), int(row["cut"])) for row in rows}
+    pairs = [by_cards.get(cards, (0, 0)) for cards in range(max(by_cards) + 1)]
+    return [turns for turns, _ in pairs], [cut for _, cut in pairs]
 
 
 def read_paces(path: Path = PACE_FILE) -> list[dict[str, str]]:
@@ -211,7 +296,10 @@ def read_paces(path: Path = PACE_FILE) -> list[dict[str, str]]:
 def pace_text(rows: Sequence[dict[str, Any]], command: str) -> str:
     """Return the content of a pace file."""
     text = io.StringIO()
-    text.write("# Deck cards that a turn takes from the stack, by policy, players and winters seen. Made by:\n")
+    text.write(
+        "# Turns by the deck cards they took from the stack, by policy, players and winters seen when they began;\n"
+    )
+    text.write("# cut: turns that the third winter ended after so many cards. Made by:\n")
     text.write(f"# {command}\n")
     writer = csv.DictWriter(text, PACE_COLUMNS, lineterminator="\n")
     writer.writeheader()

@@ -1,14 +1,14 @@
 """Playing a whole game, and chunks of games with their outcomes and exact totals."""
 
 import numpy as np
-from numba import from_dtype, int64, njit, types, uint8, uint64
+from numba import from_dtype, int64, njit, types
 
 from sim.actions import MAX_ACTIONS
 from sim.codes import Fate, Phase, Place
 from sim.deal import setup
 from sim.legal import legal_actions
 from sim.machine import advance, apply
-from sim.policy import Seats
+from sim.policy import IN_RUN, Seats
 from sim.rules import DECK_SIZE, MAX_CAVES, MAX_PLAYERS, SPECIES, WINTERS
 from sim.scoring import species_points, total_points, win_shares
 from sim.state import Game
@@ -208,16 +208,7 @@ def add_species(outcome, species, totals):
 
 @njit(
     int64(
-        types.Array(Game, 1, "C"),
-        types.Array(Tables, 1, "C", readonly=True),
-        Seats,
-        types.Array(types.float64, 2, "C"),
-        int64,
-        int64,
-        types.Array(uint8, 1, "C"),
-        uint64,
-        int64,
-        int64,
+        *IN_RUN,
         types.Array(Outcome, 1, "C"),
         types.Array(Totals, 1, "C"),
     ),

@@ -24,4 +24,15 @@ SIGNATURE = types.int64(Game, Tables, Actions, types.int64, Weights)
 PolicyType = types.FunctionType(SIGNATURE)
 Seats = types.UniTuple(PolicyType, MAX_PLAYERS)
 
+# What every kernel takes that plays games: games, tables, policies, weights, players; in a run of games also cave_mode,
+# caves, seed, start, count.
+AT_TABLE = (
+    types.Array(Game, 1, "C"),
+    types.Array(Tables, 1, "C", readonly=True),
+    Seats,
+    types.Array(types.float64, 2, "C"),
+    types.int64,
+)
+IN_RUN = (*AT_TABLE, types.int64, types.Array(types.uint8, 1, "C"), types.uint64, types.int64, types.int64)
+
 policy = njit(SIGNATURE, cache=True, nogil=True)

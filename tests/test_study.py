@@ -308,6 +308,7 @@ def test_page_says_what_is_shown(small):
     assert "Beaver +10.0 pp (+9.0 to +11.0)" in text
     assert "-10.0 pp (-11.0 to -9.0; 1,000 games) instead of +10.0 pp (+9.0 to +11.0; 1,000 games)" in text
     assert "the other way round" in text
+    assert "With another policy (`random`) the answer is another for 2 players; see below." in text
 
 
 def test_numbers_in_words():

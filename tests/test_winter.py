@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numba import int64, njit, types, uint8, uint64
 from typer.testing import CliRunner
 
 from experiments.cli import app
@@ -17,30 +18,45 @@ from experiments.options import make_setting, make_world
 from experiments.precision import make_plan
 from experiments.winter import (
     chi_squared,
+    count_turn_cards,
     distribution,
     measure_paces,
     play_course_chunk,
     quantile_intervals,
     winter,
 )
+from experiments.winter_kernels import CUT, ENDED
 from experiments.winter_odds import (
     PACE_FILE,
     Situation,
+    Turn,
+    assumed_turn,
     cards_to,
     deck_cards,
     depth_law,
     end_chance,
+    measured_turn,
+    mixed_chance,
     pace_text,
     pile_sizes,
+    product_limit,
     read_paces,
-    shipped_pace,
     winter_odds,
 )
+from sim.actions import MAX_ACTIONS
 from sim.batch import play_chunk
+from sim.codes import CaveMode, Phase
+from sim.deal import setup
 from sim.errors import DartmoorError
+from sim.legal import legal_actions
+from sim.machine import advance, apply
+from sim.policy import Seats
 from sim.rules import CARDS_TO_BOX, MAX_PLAYERS, MIN_PLAYERS, WINTERS
+from sim.state import Game, new_games
+from sim.tables import Tables
 
 PLAYERS = range(MIN_PLAYERS, MAX_PLAYERS + 1)
+FRESH_SEED = 2026  # no game of the pace file has it
 
 
 def ends_within(stack, seen, cards):
@@ -134,10 +150,48 @@ def test_one_draw_after_the_first_winter():
     assert end_chance(Situation(3, 31, 1).cards_above_end(), 1) == 1 / math.comb(31, 2)
 
 
-def test_broken_pace_lies_between_its_neighbours():
-    law = Situation(3, 31, 1).cards_above_end()
-    two, three = end_chance(law, 2), end_chance(law, 3)
-    assert end_chance(law, 2.4) == pytest.approx(0.6 * two + 0.4 * three)
+def test_turn_mixes_the_law_and_a_round_all_its_turns():
+    law, shares = Situation(3, 9, 1).cards_above_end(), (0.5, 0.2, 0.3)
+    odds = winter_odds(Situation(3, 9, 1), Turn(shares, "given"))
+    assert odds["within_turn"] == pytest.approx(0.2 * end_chance(law, 1) + 0.3 * end_chance(law, 2))
+    expected = sum(
+        shares[a] * shares[b] * shares[c] * end_chance(law, a + b + c)
+        for a, b, c in itertools.product(range(3), repeat=3)
+    )
+    assert odds["within_round"] == pytest.approx(expected)
+    assert odds["pace"] == pytest.approx(0.8)
+
+
+def test_only_what_follows_from_the_law_is_called_exact():
+    one, other = (winter_odds(Situation(3, 31, 1), assumed_turn(pace)) for pace in (0.5, 2.4))
+    chances = {key for key in one if key.startswith(("within", "cards_to", "stack_down"))}
+    assert set(one["exact"]) | set(one["estimated"]) == chances
+    assert all(one[key] == other[key] for key in one["exact"])
+    assert all(one[key] < other[key] for key in one["estimated"])
+
+
+@pytest.mark.parametrize("pace", [0.0, 0.8, 1.5, 2.4, 7.0])
+def test_assumed_turn_has_the_mean_that_was_given(pace):
+    turn = assumed_turn(pace)
+    assert turn.pace == pytest.approx(pace)
+    assert sum(turn.shares) == pytest.approx(1)
+    assert min(turn.shares) >= 0
+
+
+def test_turns_cut_short_are_not_taken_for_short_ones():
+    """Cut turns at random places, whatever they would take: the law of the turns comes out all the same."""
+    truth, rng, seen = (0.5, 0.25, 0.2, 0.05), np.random.default_rng(3), 40_000
+    wanted, above = rng.choice(4, seen, p=truth), rng.integers(0, 5, seen)
+    is_cut = wanted > above
+    turns = np.bincount(wanted[~is_cut], minlength=4).tolist()
+    cut = np.bincount(above[is_cut], minlength=4).tolist()
+    assert product_limit(turns, cut)[:4] == pytest.approx(truth, abs=0.01)
+    assert turns[0] / sum(turns) > 0.55  # leaving the cut turns out would not do
+
+
+def test_law_of_turns_without_cuts_is_their_shares():
+    assert product_limit([6, 3, 1], [0, 0, 0]) == pytest.approx((0.6, 0.3, 0.1, 0.0))
+    assert product_limit([1, 0], [0, 1]) == pytest.approx((0.5, 0.0, 0.5))  # more than one card: taken as two
 
 
 def test_cards_to_a_chance():
@@ -145,13 +199,13 @@ def test_cards_to_a_chance():
     for level in (0.5, 0.8, 0.95):
         cards = cards_to(law, level)
         assert end_chance(law, cards) >= level > end_chance(law, cards - 1)
-    odds = winter_odds(Situation(3, 31, 1), 2.4)
+    odds = winter_odds(Situation(3, 31, 1), assumed_turn(2.4))
     assert odds["stack_down_by"]["50"] == odds["cards_to"]["50"] + 1
 
 
 def test_last_card_of_the_stack_ends_the_game():
-    assert winter_odds(Situation(2, 1, 2), 1.0)["within_draw"] == 1
-    assert winter_odds(Situation(2, 2, 1), 1.0)["within_draw"] == 1
+    assert winter_odds(Situation(2, 1, 2), assumed_turn(1.0))["within_draw"] == 1
+    assert winter_odds(Situation(2, 2, 1), assumed_turn(1.0))["within_draw"] == 1
 
 
 @pytest.mark.parametrize(
@@ -172,15 +226,18 @@ def test_impossible_situations_are_refused(situation, message):
 @pytest.mark.parametrize("pace", [-1.0, math.nan, math.inf, 1000.0])
 def test_impossible_paces_are_refused(pace):
     with pytest.raises(DartmoorError, match="--pace"):
-        winter_odds(Situation(3, 31, 1), pace)
+        assumed_turn(pace)
 
 
 def test_paces_are_shipped():
-    for players, seen in itertools.product(PLAYERS, range(WINTERS)):
-        assert 0.3 < shipped_pace("greedy", players, seen) < 3
-    assert PACE_FILE.read_text().splitlines()[1].startswith("# dartmoor winter pace ")
-    with pytest.raises(DartmoorError, match="expected one of .*greedy"):
-        shipped_pace("nobody", 3, 1)
+    for policy in ("random", "plain", "greedy", "balanced", "tuned"):
+        for players, seen in itertools.product(PLAYERS, range(WINTERS)):
+            turn = measured_turn(policy, players, seen)
+            assert 0.3 < turn.pace < 3
+            assert sum(turn.shares) == pytest.approx(1)
+    assert "# dartmoor winter pace " in PACE_FILE.read_text()
+    with pytest.raises(DartmoorError, match=r"expected one of .*greedy"):
+        measured_turn("nobody", 3, 1)
 
 
 def test_pace_file_is_read_as_written(tmp_path):
@@ -193,6 +250,89 @@ def test_pace_file_is_read_as_written(tmp_path):
         read_paces(path)
 
 
+def test_damaged_pace_file_is_named(tmp_path):
+    path = tmp_path / "pace.csv"
+    path.write_text("policy,players,winters_seen,cards,turns,cut,games\nrandom,2,1,0,many,0,9\n")
+    with pytest.raises(DartmoorError, match=r"pace\.csv: damaged, random with 2 players: .*'many'"):
+        measured_turn("random", 2, 1, path)
+
+
+# The odds against play
+
+
+@njit(
+    int64(
+        types.Array(Game, 1, "C"),
+        types.Array(Tables, 1, "C", readonly=True),
+        Seats,
+        types.Array(types.float64, 2, "C"),
+        int64,
+        int64,
+        types.Array(uint8, 1, "C"),
+        uint64,
+        int64,
+        types.Array(int64, 2, "C"),
+    ),
+    cache=True,
+)
+def log_turns(games, tables, policies, weights, players, cave_mode, caves, seed, game, log):
+    """Play a game and log winters seen and stack left when each turn began; return the number of turns."""
+    actions = np.empty(MAX_ACTIONS, np.int32)
+    setup(games, tables[0], players, seed, game, cave_mode, caves)
+    state = games[0]
+    advance(state, tables[0], actions)
+    while state.phase != Phase.OVER:
+        if state.phase == Phase.TURN:
+            log[state.turn - 1, 0] = state.winters
+            log[state.turn - 1, 1] = int64(state.stack_n) - int64(state.stack_top)
+        n = legal_actions(state, tables[0], actions)
+        choice = 0
+        if n > 1:
+            choice = policies[state.player](state, tables[0], actions, n, weights[state.player])
+        apply(state, tables[0], actions[choice])
+        advance(state, tables[0], actions)
+    return int64(state.turn)
+
+
+def logs_of(match, games):
+    """Return for each game an array of (winters seen, stack left) by turn."""
+    log, tables = np.zeros((2000, 2), np.int64), match.tables
+    seats, caves = (match.kernel_policies, match.kernel_weights), match.kernel_caves
+    for game in range(games):
+        mode = int(CaveMode.DRAFT)
+        turns = log_turns(new_games(), tables, *seats, match.players, mode, caves, np.uint64(match.seed), game, log)
+        yield log[:turns].copy()
+
+
+def calibration(policy, players, seen, games):
+    """Return (predicted, happened) endings of each game, summed over its turns, for a turn and for a round."""
+    turn = measured_turn(policy, players, seen)
+    together, laws = turn.several(players), {}
+    found = np.zeros((games, 2, 2))
+    for game, log in enumerate(logs_of(make_setting(make_world(), players, policy, seed=FRESH_SEED).match(), games)):
+        for number, (winters, left) in enumerate(log.tolist()):
+            if winters != seen:
+                continue
+            if left not in laws:
+                law = Situation(players, left, seen).cards_above_end()
+                laws[left] = mixed_chance(law, turn.shares), mixed_chance(law, together)
+            found[game, :, 0] += laws[left]
+            found[game, :, 1] += number == len(log) - 1, number >= len(log) - players
+    return found
+
+
+@pytest.mark.parametrize("seen", [1, 2])
+@pytest.mark.parametrize(("policy", "players"), [("greedy", 3), ("random", 2)])
+def test_odds_are_calibrated_on_fresh_games(policy, players, seen):
+    """The endings predicted turn by turn add up to those that happen; games are independent, their turns are not."""
+    games = 400
+    for part in calibration(policy, players, seen, games).transpose(1, 2, 0):
+        difference = part[1] - part[0]
+        error = difference.std(ddof=1) * math.sqrt(games)
+        assert abs(difference.sum()) < 3 * error, part.sum(axis=1)
+        assert part[1].sum() > 10
+
+
 # The simulation
 
 
@@ -201,21 +341,34 @@ def setting():
     return make_setting(make_world(), 3, "random,plain,greedy", seed=7)
 
 
+def test_turns_are_counted_by_their_cards(setting):
+    """Every turn once, every card after setup once, and the last turn of every game is cut short."""
+    courses, counts = play_course_chunk(setting.match(), 0, 200)
+    assert counts.sum() == courses["turns"].sum()
+    taken = courses["start_left"] - courses["stack_left"] - WINTERS
+    assert (counts.sum(axis=(0, 1)) * np.arange(counts.shape[2])).sum() == taken.sum()
+    assert counts[:, CUT].sum() == 200
+    logs = np.concatenate(list(logs_of(setting.match(), 200)))
+    assert counts.sum(axis=(1, 2)).tolist() == np.bincount(logs[:, 0], minlength=WINTERS).tolist()
+    assert np.array_equal(count_turn_cards(setting.match(), 200, 2), counts)
+    assert counts[0, ENDED].sum() > 0
+
+
 def test_courses_are_those_of_the_engine(setting):
-    courses = play_course_chunk(setting.match(), 5, 60)
+    courses, _ = play_course_chunk(setting.match(), 5, 60)
     _, outcomes = play_chunk(setting.match(), 5, 60, keep_outcomes=True)
     for name in ("turns", "rounds", "stack_left", "ending", "winter_turn", "winter_round", "winter_left"):
         assert np.array_equal(courses[name], outcomes[name]), name
 
 
 def test_turns_of_the_players_add_up(setting):
-    courses = play_course_chunk(setting.match(), 0, 200)
+    courses, _ = play_course_chunk(setting.match(), 0, 200)
     assert np.array_equal(courses["player_turns"].sum(axis=1), courses["turns"])
     assert np.array_equal(courses["had_turns"].sum(axis=2), courses["winter_turn"])
 
 
 def test_paces_add_up_to_the_stack(setting):
-    courses = play_course_chunk(setting.match(), 0, 200)
+    courses, _ = play_course_chunk(setting.match(), 0, 200)
     result = winter(setting, make_plan(200), 2)
     taken = (courses["start_left"] - courses["stack_left"] - WINTERS).sum()
     assert result.document["pace"][-1]["pace"]["value"] == pytest.approx(taken / courses["turns"].sum())
@@ -287,3 +440,22 @@ def test_odds_command_needs_no_kernels():
     loaded, document = output.split("\n", 1)
     assert loaded in ("[]", "['numpy']")
     assert set(json.loads(document)["cards_to"]) == {"50", "80", "95"}
+
+
+@pytest.mark.parametrize("command", ["odds", "pace"])
+@pytest.mark.parametrize("option", [["--players", "3"], ["--json"], ["--ruling", "winter_pile=ceil"]])
+def test_options_before_a_command_are_not_dropped(option, command):
+    arguments = ["--stack-left", "31"] if command == "odds" else ["--out", "pace.csv"]
+    run = CliRunner().invoke(app, ["winter", *option, command, *arguments])
+    assert isinstance(run.exception, DartmoorError)
+    assert str(run.exception).startswith(f"{option[0]}: options go after `winter {command}`")
+
+
+def test_odds_command_says_what_is_assumed():
+    arguments = ["winter", "odds", "--players", "3", "--stack-left", "31", "--json"]
+    given = json.loads(CliRunner().invoke(app, [*arguments, "--pace", "0.9"]).stdout)
+    assert given["turn_cards_from"].startswith("assumed for a mean")
+    assert given["turn_cards"] == pytest.approx([0.4, 0.3, 0.3])
+    measured = json.loads(CliRunner().invoke(app, arguments).stdout)
+    assert measured["turn_cards_from"].startswith("measured: greedy, 3 players")
+    assert "within_turn" not in measured["exact"]

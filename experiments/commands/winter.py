@@ -30,8 +30,10 @@ from experiments.commands.precision import (
     hand_over,
     world_options,
 )
+from sim.errors import DartmoorError
 
 winter_app = typer.Typer(invoke_without_command=True)
+UNASKED = ("DEFAULT", "DEFAULT_MAP")  # sources of a parameter that nobody gave
 
 
 @winter_app.callback()
@@ -58,6 +60,7 @@ def winter_command(
     Example: dartmoor winter --players 3 --policies greedy --games 50000 --seed 1
     """
     if context.invoked_subcommand is not None:
+        refuse_options_before(context, context.invoked_subcommand)
         return
     check_plot(plot, out)
     world = world_of(deck, ruling, icon, caves_file)
@@ -85,33 +88,55 @@ def winter_command(
     hand_over(result, world, plan, tables_shown, as_json, out, options, pictures if plot else None)
 
 
+def refuse_options_before(context: typer.Context, command: str) -> None:
+    """Refuse options of `winter` before a command of its own, which would drop them silently."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = [name for name, source in sources.items() if source is not None and source.name not in UNASKED]
+    if given:
+        option = "--json" if given[0] == "as_json" else "--" + given[0].replace("_", "-")
+        raise DartmoorError(f"{option}: options go after `winter {command}`, before it they have no effect")
+
+
 @winter_app.command("odds")
 def odds_command(
     stack_left: Annotated[int, typer.Option("--stack-left", help="Cards left in the stack, winters among them too.")],
     players: PlayersOption = 2,
     winters_seen: Annotated[int, typer.Option("--winters-seen", help="Winters beside the clearing, 0 to 2.")] = 1,
     pace: Annotated[
-        float | None, typer.Option("--pace", help="Cards that a turn takes from the stack; measured ones are shipped.")
+        float | None,
+        typer.Option(
+            "--pace",
+            help="Mean cards that a turn takes from the stack. Assumed for it: up to 1.5, one or two cards with equal "
+            "chance, otherwise none; above, one of the two whole numbers next to it.",
+        ),
     ] = None,
-    policy: Annotated[str, typer.Option("--policy", help="Without --pace: whose measured pace to use.")] = "greedy",
+    policy: Annotated[str, typer.Option("--policy", help="Without --pace: whose measured turns to use.")] = "greedy",
     ruling: RulingOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the exact chance that the game ends with the next card, within a turn and within a round.
+    """Print the chance that the game ends with the next card (exact), within a turn and within a round (estimates).
+
+    Exact too: how many cards end it with a chance of 50, 80 and 95 per cent. A turn and a round depend on how many
+    cards the players take: as measured for a policy, or assumed for the mean of --pace.
 
     Example: dartmoor winter odds --players 3 --stack-left 31 --winters-seen 1
     """
-    from experiments.winter_odds import Situation, shipped_pace, winter_odds
+    from experiments.winter_odds import Situation, assumed_turn, measured_turn, winter_odds
     from sim.rulings import parse_rulings
 
     situation = Situation(players, stack_left, winters_seen, parse_rulings(ruling or ()).winter_pile)
-    odds = winter_odds(situation, shipped_pace(policy, players, winters_seen) if pace is None else pace)
+    turn = measured_turn(policy, players, winters_seen) if pace is None else assumed_turn(pace)
+    odds = winter_odds(situation, turn)
     if as_json:
         print_json(odds)
-    else:
-        from experiments.experiment_tables import odds_table
+        return
+    from experiments.experiment_tables import odds_table
 
-        print_tables([odds_table(odds)])
+    table = odds_table(odds)
+    table.caption = (
+        f"exact but for a turn and a round, which are estimates; a turn takes {turn.pace:.2g} cards, {turn.source}"
+    )
+    print_tables([table])
 
 
 @winter_app.command("pace")
@@ -125,7 +150,7 @@ def pace_command(
     threads: ThreadsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure how many cards a turn takes from the stack, for 2 to 5 players, and write the file `winter odds` reads.
+    """Count turns by the cards they take from the stack, for 2 to 5 players; write the file that `winter odds` reads.
 
     Example: dartmoor winter pace --policies random,greedy --games 20000 --out pace.csv
     """
