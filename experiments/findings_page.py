@@ -367,8 +367,9 @@ def _policies_listed(names: Sequence[str]) -> str:
 
 
 def _check_words(one: Mapping[str, Any]) -> str:
-    changed = f"{len(one['changed'])} of {one['answers']} answers lead to another conclusion"
-    return f"With {CHECK_TITLES[one['check']]} {changed}."
+    who = f"`{one['policy']}`, {listed(one['players'])} players"
+    changed = f"{len(one['changed'])} of {one['answers']} answers are shown to lead to another conclusion"
+    return f"With {CHECK_TITLES[one['check']]} ({who}) {changed}."
 
 
 def _checks(document: Mapping[str, Any]) -> list[str]:

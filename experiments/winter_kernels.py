@@ -11,7 +11,7 @@ from sim.legal import legal_actions
 from sim.machine import advance, apply
 from sim.play import PLAYED_OUT
 from sim.policy import AT_TABLE
-from sim.rules import MAX_PLAYERS, WINTERS
+from sim.rules import DECK_SIZE, MAX_PLAYERS, WINTERS
 
 COURSE = np.dtype(
     [
@@ -29,6 +29,8 @@ COURSE = np.dtype(
     align=True,
 )
 Course = from_dtype(COURSE)
+ENDED, CUT = 0, 1
+TURN_CARDS = (WINTERS, 2, DECK_SIZE + 1)  # turns by winters seen when they began, ENDED or CUT, deck cards taken
 
 
 @njit(cache=True, nogil=True)
@@ -43,6 +45,17 @@ def note_winters(state, noted, course):
             course.had_turns[noted, player] = state.player_turns[player] - begun
         noted += 1
     return noted
+
+
+@njit(cache=True, nogil=True)
+def note_turn(state, seen, top, turn_cards):
+    """Count a turn that began with `seen` winters and `top` cards off the stack by the deck cards that it took.
+
+    A turn that the third winter cut short would have taken at least one card more than it is noted with.
+    """
+    winters = int64(state.winters) - seen
+    cut = CUT if state.phase == Phase.OVER else ENDED
+    turn_cards[seen, cut, int64(state.stack_top) - top - winters] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -68,16 +81,17 @@ def note_course(state, course):
         uint64,
         int64,
         types.Array(Course, 1, "C"),
+        types.Array(int64, 3, "C"),
         types.Array(int64, 1, "C"),
     ),
     cache=True,
     nogil=True,
 )
-def play_courses(games, tables, policies, weights, players, cave_mode, caves, seed, start, courses, at):
+def play_courses(games, tables, policies, weights, players, cave_mode, caves, seed, start, courses, turn_cards, at):
     """Play one game for each record of `courses`, from game `start` on, in games[0], and note its course.
 
-    `at`, shape (1,), is the game it is at. Returns PLAYED_OUT, or the seat whose policy returned an index that does not
-    exist.
+    `turn_cards`, shape TURN_CARDS, counts their turns; `at`, shape (1,), is the game it is at. Returns PLAYED_OUT, or
+    the seat whose policy returned an index that does not exist.
     """
     actions = np.empty(MAX_ACTIONS, np.int32)
     table = tables[0]
@@ -87,6 +101,7 @@ def play_courses(games, tables, policies, weights, players, cave_mode, caves, se
         state = games[0]
         advance(state, table, actions)
         noted = note_winters(state, 0, courses[i])
+        turn, seen, top = int64(state.turn), int64(state.winters), int64(state.stack_top)  # turn 0 is setup
         while state.phase != Phase.OVER:
             if state.turn == 1 and state.phase == Phase.TURN:
                 courses[i].start_left = state.stack_n - state.stack_top
@@ -100,5 +115,9 @@ def play_courses(games, tables, policies, weights, players, cave_mode, caves, se
             apply(state, table, actions[choice])
             advance(state, table, actions)
             noted = note_winters(state, noted, courses[i])
+            if state.turn != turn or state.phase == Phase.OVER:
+                if turn > 0:
+                    note_turn(state, seen, top, turn_cards)
+                turn, seen, top = int64(state.turn), int64(state.winters), int64(state.stack_top)
         note_course(state, courses[i])
     return PLAYED_OUT

@@ -45,15 +45,14 @@ from experiments.winter_odds import (
 )
 from sim.actions import MAX_ACTIONS
 from sim.batch import play_chunk
-from sim.codes import CaveMode, Phase
+from sim.codes import Phase
 from sim.deal import setup
 from sim.errors import DartmoorError
 from sim.legal import legal_actions
 from sim.machine import advance, apply
-from sim.policy import Seats
+from sim.policy import AT_TABLE
 from sim.rules import CARDS_TO_BOX, MAX_PLAYERS, MIN_PLAYERS, WINTERS
-from sim.state import Game, new_games
-from sim.tables import Tables
+from sim.state import new_games
 
 PLAYERS = range(MIN_PLAYERS, MAX_PLAYERS + 1)
 FRESH_SEED = 2026  # no game of the pace file has it
@@ -262,11 +261,7 @@ def test_damaged_pace_file_is_named(tmp_path):
 
 @njit(
     int64(
-        types.Array(Game, 1, "C"),
-        types.Array(Tables, 1, "C", readonly=True),
-        Seats,
-        types.Array(types.float64, 2, "C"),
-        int64,
+        *AT_TABLE,
         int64,
         types.Array(uint8, 1, "C"),
         uint64,
@@ -299,7 +294,7 @@ def logs_of(match, games):
     log, tables = np.zeros((2000, 2), np.int64), match.tables
     seats, caves = (match.kernel_policies, match.kernel_weights), match.kernel_caves
     for game in range(games):
-        mode = int(CaveMode.DRAFT)
+        mode = int(match.cave_mode)
         turns = log_turns(new_games(), tables, *seats, match.players, mode, caves, np.uint64(match.seed), game, log)
         yield log[:turns].copy()
 
@@ -341,16 +336,18 @@ def setting():
     return make_setting(make_world(), 3, "random,plain,greedy", seed=7)
 
 
-def test_turns_are_counted_by_their_cards(setting):
+@pytest.mark.parametrize("caves", ["draft", "random"])
+def test_turns_are_counted_by_their_cards(caves):
     """Every turn once, every card after setup once, and the last turn of every game is cut short."""
-    courses, counts = play_course_chunk(setting.match(), 0, 200)
+    match = make_setting(make_world(), 3, "random,plain,greedy", caves, seed=7).match()
+    courses, counts = play_course_chunk(match, 0, 200)
     assert counts.sum() == courses["turns"].sum()
     taken = courses["start_left"] - courses["stack_left"] - WINTERS
     assert (counts.sum(axis=(0, 1)) * np.arange(counts.shape[2])).sum() == taken.sum()
     assert counts[:, CUT].sum() == 200
-    logs = np.concatenate(list(logs_of(setting.match(), 200)))
+    logs = np.concatenate(list(logs_of(match, 200)))
     assert counts.sum(axis=(1, 2)).tolist() == np.bincount(logs[:, 0], minlength=WINTERS).tolist()
-    assert np.array_equal(count_turn_cards(setting.match(), 200, 2), counts)
+    assert np.array_equal(count_turn_cards(match, 200, 2), counts)
     assert counts[0, ENDED].sum() > 0
 
 
