@@ -133,7 +133,7 @@ def open_spiel(seed: int) -> Iterator[Contestant]:
     try:
         import pyspiel
     except ImportError as error:
-        raise ImportError("install it with: pip install 'dartmoor[bench]'") from error
+        raise ImportError("install it with: pip install '.[bench]' in the project's folder") from error
     for name, tables in OPEN_SPIEL.items():
         for players in tables:
             game = pyspiel.load_game(name if name in FIXED_PLAYERS else f"{name}(players={players})")

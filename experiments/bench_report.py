@@ -131,7 +131,7 @@ def scale_table(section: Mapping[str, Any]) -> Table:
     verdict = "the same" if section["same"] else "NOT the same"
     table = table_of(f"Summary of {section['games']:,} games: {verdict}", ("", "hash but for times"))
     for name, value in section["hashes"].items():
-        table.add_row(name, value or "not here (pip install 'dartmoor[cluster]')")
+        table.add_row(name, value or "not here (pip install '.[cluster]' in the project's folder)")
     return table
 
 

@@ -38,7 +38,7 @@ try:
     from distributed import Client, KilledWorker, WorkerPlugin
 except ImportError as error:
     raise DartmoorError(
-        "--scheduler: needs dask.distributed, install it with: pip install 'dartmoor[cluster]'"
+        "--scheduler: needs dask.distributed, install it with: pip install '.[cluster]' in the project's folder"
     ) from error
 
 if TYPE_CHECKING:

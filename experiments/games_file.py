@@ -113,7 +113,7 @@ class GamesFile:
             import pyarrow as pa
         except ImportError as error:
             raise DartmoorError(
-                "--games-out: needs pyarrow, install it with: pip install 'dartmoor[parquet]'"
+                "--games-out: needs pyarrow, install it with: pip install '.[parquet]' in the project's folder"
             ) from error
         self.path, self.setting = path, setting
         self.table = pa.table

@@ -43,6 +43,20 @@ class World:
         return lines
 
     @property
+    def assumed(self) -> str:
+        """The assumptions in one sentence, for the terminal."""
+        parts = [f"deck {self.deck.name}"]
+        if any(card.status == "reconstructed" for card in self.deck.cards):
+            parts[0] += ", pairing and most symbols reconstructed"
+        parts.append("icons " + ", ".join(f"{name}={value}" for name, value in self.icons.items()))
+        caves = [f"{cave.number} ({cave.status})" for cave in self.caves if cave.status != "published"]
+        if caves:
+            parts.append("caves " + ", ".join(caves))
+        changed = [f"{name}={value}" for name, value in self.options["rulings"].items()]
+        parts.append("rulings " + (", ".join(changed) + ", the others" if changed else "all") + " at their default")
+        return "; ".join(parts)
+
+    @property
     def options(self) -> dict[str, Any]:
         """What differs from the defaults, for manifests: rulings, icons, and the effects of caves of the user's."""
         standard, icons = Rulings(), default_icons()

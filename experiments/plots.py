@@ -24,7 +24,9 @@ def check_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise DartmoorError("--plot: needs matplotlib; install it with: pip install 'dartmoor[plot]'") from None
+        raise DartmoorError(
+            "--plot: needs matplotlib; install it with: pip install '.[plot]' in the project's folder"
+        ) from None
 
 
 def winrate_pictures(result: Result) -> dict[str, bytes]:

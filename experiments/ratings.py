@@ -144,7 +144,9 @@ def openskill_ratings(tournament: Tournament) -> list[dict[str, Any]]:
     try:
         from openskill.models import PlackettLuce
     except ImportError:
-        raise DartmoorError("--openskill: needs the package openskill: pip install dartmoor[ratings]") from None
+        raise DartmoorError(
+            "--openskill: needs the package openskill: pip install '.[ratings]' in the project's folder"
+        ) from None
     model = PlackettLuce()
     tables = [result.table for result in tournament.results]
     ratings = {name: model.rating(name=name) for table in tables for name in table}

@@ -91,7 +91,7 @@ def score_sheet(score: Score, species: Sequence[Species] | None = None, title: s
     players = score["players"]
     lines = [{line["species"]: line for line in player["lines"]} for player in players]
     sheet = Sheet(title=Text(title) if title else None, caption=Text(_verdict(score)))
-    sheet.add_column("Species")
+    sheet.add_column("Points (cards)")
     for player in players:
         sheet.add_column(Text(player["name"]), justify="right")
     for key, name in names.items():
@@ -137,8 +137,8 @@ def _names(species: Sequence[Species]) -> dict[str, str]:
 
 
 def _cell(line: Mapping[str, int] | None) -> str:
-    """Return count and points of a species in a cell, such as `2 x  10`."""
-    return f"{line['count']} x {line['points']:>3}" if line else ""
+    """Return points and cards of a species in a cell, such as `10 (2)`."""
+    return f"{line['points']} ({line['count']})" if line else ""
 
 
 def _verdict(score: Score) -> str:

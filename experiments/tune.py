@@ -195,7 +195,7 @@ def make_optimizer(settings: TuneSettings) -> Any:
     try:
         from cmaes import CMA
     except ImportError:
-        raise DartmoorError("tune: needs the package cmaes: pip install dartmoor[tune]") from None
+        raise DartmoorError("tune: needs the package cmaes: pip install '.[tune]' in the project's folder") from None
     return CMA(
         mean=np.zeros(len(NAMES)),
         sigma=settings.sigma,

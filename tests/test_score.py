@@ -414,5 +414,5 @@ def test_score_sheet(tables):
     console = Console(width=80, record=True, file=io.StringIO())
     print_scores([score_document(document, tables=tables)], ["evening.json"], console)
     text = console.export_text()
-    for part in ("evening.json", "[b]", "Crab Apple", "1 x   2", "Universal Moor", "Cave", "Total", "Winner: A"):
+    for part in ("evening.json", "[b]", "Crab Apple", "2 (1)", "Universal Moor", "Cave", "Total", "Winner: A"):
         assert part in text

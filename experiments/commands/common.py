@@ -103,10 +103,7 @@ def print_tables(tables: list[Table]) -> None:
 
 def print_assumptions(world: World) -> None:
     """Say what the results take for granted, on stderr: the deck, icons, rulings and caves that are not published."""
-    lines = world.assumptions
-    if lines:
-        err = console(stderr=True)
-        err.print("[yellow]assumed[/] (docs/assumptions.md): " + "; ".join(lines), soft_wrap=True)
+    console(stderr=True).print(f"[yellow]assumed[/] (docs/assumptions.md): {world.assumed}")
 
 
 @contextmanager
