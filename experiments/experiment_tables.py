@@ -8,6 +8,13 @@ from rich.table import Table
 from experiments.tables import interval, number, spread
 
 SHOWN_TURNS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20)  # of the chances of more turns
+DISAGREES = 0.001  # p-value below which a simulation is said to differ from theory
+ENDINGS = {
+    "draw": "drawing a card",
+    "tree": "laying a tree",
+    "effect": "a card's effect",
+    "cave": "a card on its way into a cave",
+}
 
 
 def p_text(value: float | None) -> str:
@@ -50,7 +57,9 @@ def _matrix(document: Mapping[str, Any]) -> Table:
 def _matrix_cell(cell: Mapping[str, Any]) -> str:
     if cell["row"] == cell["column"]:
         return number(100 * cell["win_share"]["value"], 1)
-    return f"{interval(cell['win_share'], 2, 100)}\nmargin {interval(cell['margin'], 1)}\np {p_text(cell['p_holm'])}"
+    return (
+        f"{interval(cell['win_share'], 2, 100)}\nmargin {interval(cell['margin'], 1)}\np, Holm {p_text(cell['p_holm'])}"
+    )
 
 
 def _compositions(document: Mapping[str, Any]) -> Table:
@@ -73,16 +82,18 @@ def _compositions(document: Mapping[str, Any]) -> Table:
 
 def _seats(document: Mapping[str, Any]) -> Table:
     verdict = p_text(document["seat_test"]["p_value"])
-    table = Table(title=f"Win share by seat in % (all seats equal: p {verdict})", caption="seat 0 begins")
+    caption = "seat 0 begins; p: all seats equal, that row alone; p, Holm: corrected for the number of policies"
+    table = Table(title="Win share by seat in %", caption=caption)
     table.add_column("who")
     for seat in range(document["players"]):
         table.add_column(f"seat {seat}", justify="right")
-    table.add_column("p", justify="right")
-    table.add_row("all tables", *(interval(row["win_share"], 2, 100) for row in document["seats"]), verdict)
+    for heading in ("p", "p, Holm"):
+        table.add_column(heading, justify="right")
+    table.add_row("all tables", *(interval(row["win_share"], 2, 100) for row in document["seats"]), verdict, "")
     for name in document["policies"]:
         rows = [row for row in document["seats_by_policy"] if row["policy"] == name]
         shares = [interval(row["win_share"], 2, 100) for row in rows]
-        table.add_row(f"only {name}", *shares, p_text(rows[0]["p_value"]))
+        table.add_row(f"only {name}", *shares, p_text(rows[0]["p_value"]), p_text(rows[0]["p_holm"]))
     return table
 
 
@@ -116,16 +127,27 @@ def _turns_to_come(document: Mapping[str, Any]) -> Table:
 
 
 def _endings(document: Mapping[str, Any]) -> Table:
-    fit = p_text(document["law_test"]["p_value"])
-    table = Table(
-        title=f"What ended the game (depth of the third winter against its law: p {fit})", caption=about(document)
-    )
-    table.add_column("ending")
+    check = _law_check(document["law_test"])
+    title = "What turned up the third winter and ended the game"
+    table = Table(title=title, caption=f"{check}\n{about(document)}", min_width=len(check))
+    table.add_column("ended by")
     for heading in ("games", "%"):
         table.add_column(heading, justify="right")
     for name, games in document["endings"].items():
-        table.add_row(name, f"{games:,}", interval(document["ending_shares"][name], 2, 100))
+        table.add_row(ENDINGS[name], f"{games:,}", interval(document["ending_shares"][name], 2, 100))
     return table
+
+
+def _law_check(test: Mapping[str, Any]) -> str:
+    """Return in words whether the third winter lay as deep as theory says."""
+    what, p = "check: the depth of the third winter", test["p_value"]
+    if test["outside"]:
+        return f"{what} does NOT agree with theory (impossible in {test['outside']:,} games)"
+    if p is None:
+        return f"{what} cannot be compared with theory, too few games"
+    if p < DISAGREES:
+        return f"{what} does NOT agree with theory (p < {DISAGREES:g})"
+    return f"{what} agrees with theory (p = {p:.{2 if p >= 0.01 else 3}f})"
 
 
 def odds_table(odds: Mapping[str, Any]) -> Table:
@@ -151,12 +173,12 @@ def cave_tables(document: Mapping[str, Any]) -> list[Table]:
 
 def _caves(document: Mapping[str, Any]) -> Table:
     best = document["best"]
-    verdict = (
-        "shown to be better than every other"
-        if best["sure"]
-        else ("not shown to be better than " + ", ".join(map(str, best["not_worse"])))
+    beaten = [row["cave"] for row in document["caves"] if row["cave"] not in (best["cave"], *best["not_worse"])]
+    than = "every other" if best["sure"] else ", ".join(map(str, beaten)) or "none of the others"
+    title = (
+        f"Caves on the same deals, {document['players']} players\n"
+        f"highest win share: cave {best['cave']}; shown to be better than: {than}"
     )
-    title = f"Caves on the same deals, {document['players']} players: best is {best['cave']}, {verdict}"
     table = Table(title=title, caption=about(document))
     table.add_column("cave", justify="right")
     table.add_column("effect")
@@ -168,8 +190,8 @@ def _caves(document: Mapping[str, Any]) -> Table:
 
 
 def _pairs(document: Mapping[str, Any]) -> Table:
-    table = Table(title="Cave a minus cave b", caption="p: for many comparisons by Holm")
-    for heading in ("a", "b", "win share, points of 100", "score", "p"):
+    table = Table(title="Cave a minus cave b", caption="p, Holm: corrected for the number of pairs")
+    for heading in ("a", "b", "win share, points of 100", "score", "p, Holm"):
         table.add_column(heading, justify="right")
     for row in document["pairs"]:
         table.add_row(
@@ -185,17 +207,19 @@ def _pairs(document: Mapping[str, Any]) -> Table:
 def _exceptions(document: Mapping[str, Any]) -> Table:
     best = document["best"]["cave"]
     if not document["unless"]:
-        table = Table(show_edge=False)
-        table.add_column(f"No seat and no opening hand is shown to make another cave better than {best}.")
-        return table
-    table = Table(title=f"Take cave {best}, unless ...", caption="seats and opening hands, p for all of them by Holm")
+        line = Table.grid()
+        line.add_row(f"No seat and no opening hand is shown to make another cave better than cave {best}.")
+        return line
+    title = f"Where another cave is shown to be better than cave {best}"
+    table = Table(title=title, caption="seats and opening hands; n: deals; p, Holm: corrected for all of them")
     table.add_column("where")
-    for heading in ("cave", "win share, points of 100", "score", "p"):
+    for heading in ("cave", "n", "win share, points of 100", "score", "p, Holm"):
         table.add_column(heading, justify="right")
     for row in document["unless"]:
         table.add_row(
             row["group"],
             str(row["cave"]),
+            f"{row['win_share']['n']:,}",
             interval(row["win_share"], 2, 100),
             interval(row["score"], 2),
             p_text(row["p_holm"]),
@@ -204,21 +228,29 @@ def _exceptions(document: Mapping[str, Any]) -> Table:
 
 
 def _gains(document: Mapping[str, Any]) -> Table:
-    table = Table(title="What choosing gains, on other deals than those it was learned from")
+    table = Table(title="What choosing gains, on other deals than those it was learned from", caption="n: deals")
     table.add_column("choice")
-    table.add_column("win share, points of 100", justify="right")
+    for heading in ("n", "win share, points of 100"):
+        table.add_column(heading, justify="right")
+    best = f"cave {document['best']['cave']}"
+    choices = {
+        "best_mean": f"{best}, over the mean of all caves",
+        "rule_mean": "the cave by the rule, over the mean of all caves",
+        "rule_best": f"the cave by the rule, over {best}",
+    }
     for row in document["tests"]:
-        table.add_row(row["meaning"], interval(row["win_share"], 2, 100))
+        table.add_row(choices[row["gain"]], f"{row['win_share']['n']:,}", interval(row["win_share"], 2, 100))
     return table
 
 
 def _draft(document: Mapping[str, Any]) -> Table:
-    caption = "pick 1 chooses first and plays last; gain: against the same deals with the caves as dealt"
+    caption = "pick 1 chooses first and plays last; n: deals; gain: against the same deals with the caves as dealt"
     table = Table(title="The draft, by who picks first", caption=caption)
     table.add_column("caves")
-    for heading in ("pick", "win share %", "gain, points of 100", "gain in score"):
+    for heading in ("pick", "n", "win share %", "gain, points of 100", "gain in score"):
         table.add_column(heading, justify="right")
     for row in document["draft"]:
         gains = [interval(row["gain"], 2, 100), interval(row["score_gain"], 2)] if "gain" in row else ["-", "-"]
-        table.add_row(row["caves"], str(row["pick"]), interval(row["win_share"], 2, 100), *gains)
+        share = row["win_share"]
+        table.add_row(row["caves"], str(row["pick"]), f"{share['n']:,}", interval(share, 2, 100), *gains)
     return table

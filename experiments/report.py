@@ -30,6 +30,7 @@ MOST_ROWS = 2000  # of one table; the rest is in its file
 MOST_DOTS = 80  # of one picture
 DIGITS = 4  # significant, of a number without an interval
 NUMBER = ' class="number"'
+CAVES_FILE = "FILE"  # in a command, where a manifest does not name the user's file of caves
 SUFFIXES = ("_se", "_low", "_high", "_n")
 PICTURE_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
 NUMBERED = {"players", "seat", "cave", "pick", "winter", "a", "b"}  # columns whose numbers are names
@@ -325,6 +326,8 @@ def section_html(anchor: str, section: Section, pictures: Sequence[str]) -> str:
     parts = [f'<section id="{anchor}"><h2>{escape(section.title)}</h2>']
     parts.append(f'<p class="soft">{escape("; ".join(facts))}</p>')
     parts.append(f"<p>Repeat every number of this section with</p><pre>{escape(command_line(content))}</pre>")
+    if content["options"].get("own_caves"):
+        parts.append("<p>The caves were the user's own: <b>--caves-file</b> must name that file (CSV).</p>")
     if section.command in READING:
         parts.append(f"<p>{READING[section.command]}</p>")
     if pictures:
@@ -349,6 +352,11 @@ def command_line(content: dict[str, Any]) -> str:
         "icon": _assumed(content, ICON),
         "ruling": _assumed(content, RULING),
     }
+    for key in ("icon", "ruling"):
+        if f"{key}s" in options:
+            options[key] = [f"{name}={value}" for name, value in options.pop(f"{key}s").items()]
+    if options.pop("own_caves", None):
+        options.setdefault("caves_file", CAVES_FILE)
     for key, value in {**found, **options}.items():
         if key != "command":
             words += option_words(key, value)

@@ -5,6 +5,12 @@ from typing import Any
 from rich.table import Table
 
 TOP_SPECIES = 12
+ENDINGS = {
+    "draw": "drawing a card",
+    "tree": "laying a tree",
+    "effect": "a card's effect",
+    "cave": "a card on its way into a cave",
+}
 
 
 def number(value: float | None, digits: int = 1) -> str:
@@ -72,8 +78,8 @@ def course_table(summary: dict[str, Any]) -> Table:
         part = winter["turn"]
         table.add_row(f"turn of winter {winter['winter']}", interval(part["mean"], 2), spread(part["quantiles"]))
     total = sum(summary["endings"].values())
-    shares = ", ".join(f"{name} {100 * count / total:.1f} %" for name, count in summary["endings"].items())
-    table.add_row("ended by", shares, "")
+    for name, count in summary["endings"].items():
+        table.add_row(f"ended by {ENDINGS[name]}", f"{100 * count / total:.1f} %", "")
     return table
 
 

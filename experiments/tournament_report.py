@@ -272,7 +272,7 @@ def tournament_grids(document: dict[str, Any]) -> list[Grid]:
 def _grid(title: str, words: tuple[str, ...], numbers: tuple[str, ...], caption: str = "") -> Grid:
     grid = Grid(title=title, caption=caption or None)
     for heading in words:
-        grid.add_column(heading)
+        grid.add_column(heading, overflow="fold")  # names are broken where they must be, never cut
     for heading in numbers:
         grid.add_column(heading, justify="right")
     return grid
@@ -291,7 +291,7 @@ def shares_grid(document: dict[str, Any]) -> Grid:
     for table in document["tables"]:
         for k, entrant in enumerate(table["entrants"]):
             grid.add_row(
-                ",".join(table["policies"]) if k == 0 else "",
+                ", ".join(table["policies"]) if k == 0 else "",
                 entrant["policy"],
                 f"{table['blocks']:,}",
                 interval(entrant["win_share"], 2, 100),
@@ -310,7 +310,7 @@ def claims_grid(document: dict[str, Any]) -> Grid:
     )
     for row in document["comparisons"]:
         grid.add_row(
-            ",".join(row["table"]),
+            ", ".join(row["table"]),
             row["claim"],
             f"{row['a']}: {interval(row['lead'], 2, 100)}",
             interval(row["margin"], 1),

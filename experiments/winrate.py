@@ -184,14 +184,20 @@ def _all_seats(field: Field, sums: Sums, level: float) -> list[dict[str, Any]]:
 
 
 def _seats_by_policy(field: Field, sums: Sums, level: float) -> list[dict[str, Any]]:
-    """Return the seats' win shares at each table that one policy fills alone, with the test of that table."""
+    """Return the seats' win shares at each table that one policy fills alone, with the test of that table.
+
+    `p_value` is of that table alone, `p_holm` is corrected by Holm over the tables; both are None where the data cannot
+    tell.
+    """
     rows, deals = [], int(sums["deals"])
-    for number, gathering in enumerate(field.gatherings):
-        if len(set(gathering.members)) == 1:
-            totals, products = sums[f"seats{number}"], sums[f"seats{number}_xy"]
-            p = seat_test(totals, products, deals)["p_value"]
-            name = field.names[gathering.members[0]]
-            rows += [{"policy": name, **row, "p_value": p} for row in seat_rows(totals, products, deals, 1, level)]
+    alone = [number for number, gathering in enumerate(field.gatherings) if len(set(gathering.members)) == 1]
+    found = [(sums[f"seats{number}"], sums[f"seats{number}_xy"]) for number in alone]
+    raw = [seat_test(totals, products, deals)["p_value"] for totals, products in found]
+    adjusted = holm([1.0 if p is None else p for p in raw])
+    for number, (totals, products), p, corrected in zip(alone, found, raw, adjusted, strict=True):
+        tests = {"p_value": p, "p_holm": None if p is None else corrected}
+        name = field.names[field.gatherings[number].members[0]]
+        rows += [{"policy": name, **row, **tests} for row in seat_rows(totals, products, deals, 1, level)]
     return rows
 
 

@@ -12,6 +12,7 @@ from experiments.cave_kernels import OWN_DRAFT, RULE_DRAFT, draft_by_rule, give_
 from experiments.caves import caves, groups, learn_rule, play_cave_deals, rule_picks, write_rule
 from experiments.cli import app
 from experiments.estimates import paired_difference
+from experiments.experiment_tables import cave_tables
 from experiments.options import make_setting, make_world
 from experiments.precision import make_plan
 from experiments.results import play_out
@@ -169,6 +170,23 @@ def test_an_interrupted_comparison_tests_nothing(world):
     assert result.stop.reason == "interrupted" and 0 < result.stop.games < 500
     assert result.document["tests"] == [] and result.document["draft"] == []
     assert all(len(frame.columns) for frame in result.frames.values())
+
+
+@pytest.mark.parametrize(("not_worse", "than"), [([], "every other"), ([2], "3"), ([2, 3], "none of the others")])
+def test_title_claims_only_what_is_shown(points_world, not_worse, than):
+    document = caves(make_setting(points_world, 2, "random"), make_plan(60), 2).document
+    document["best"] = {"cave": 1, "sure": not not_worse, "not_worse": not_worse}
+    title = cave_tables(document)[0].title
+    assert title.endswith(f"highest win share: cave 1; shown to be better than: {than}")
+
+
+def test_tables_print_their_own_number_of_deals(points_world):
+    document = caves(make_setting(points_world, 2, "random"), make_plan(60), 2).document
+    *_, exceptions, gains, draft = cave_tables(document)
+    for table in (gains, draft):
+        (cells,) = [set(column.cells) for column in table.columns if column.header == "n"]
+        assert cells == {"30"}
+    assert exceptions.row_count == 1 and not exceptions.show_header and exceptions.box is None
 
 
 # The drafting rule

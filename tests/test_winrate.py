@@ -10,6 +10,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from experiments.cli import app
+from experiments.experiment_tables import winrate_tables
 from experiments.options import make_world
 from experiments.precision import make_plan
 from experiments.results import write_results
@@ -139,6 +140,22 @@ def test_seat_test_says_nothing_without_variation():
     assert seat_test(shares.sum(axis=0), shares.T @ shares, 50)["p_value"] is None
 
 
+def test_seats_by_policy_are_corrected_over_the_policies(world):
+    rows = winrate(make_field(world, 2, "random,plain"), make_plan(300), 2).document["seats_by_policy"]
+    tests = {row["policy"]: (row["p_value"], row["p_holm"]) for row in rows}
+    assert list(tests) == ["random", "plain"]
+    low, high = sorted(tests.values())
+    assert low[1] == pytest.approx(min(1, 2 * low[0]))
+    assert high[1] == pytest.approx(max(high[0], low[1]))
+
+
+def test_seats_table_names_both_p_values(world):
+    document = winrate(make_field(world, 2, "random,plain"), make_plan(50), 2).document
+    seats = winrate_tables(document)[-1]
+    assert [column.header for column in seats.columns][-2:] == ["p", "p, Holm"]
+    assert seats.row_count == 3
+
+
 def test_seats_are_equal_when_the_first_player_is_random():
     world = make_world(rulings=["first_player=random"])
     test = winrate(make_field(world, 3, "plain"), make_plan(2000), 2).document["seat_test"]
@@ -165,7 +182,8 @@ def test_results_directory_is_written(world, tmp_path):
     write_results(tmp_path / "out", result, {"a.png": b"x"})
     about = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert about["options"] == {
-        "command": "winrate", "players": 2, "policies": "random,plain", "caves": "draft", "tables": "all", "games": 30
+        "command": "winrate", **world.options,
+        "players": 2, "policies": "random,plain", "caves": "draft", "tables": "all", "games": 30,
     }  # fmt: skip
     for name in about["tables"] + about["pictures"]:
         assert (tmp_path / "out" / name).stat().st_size > 0

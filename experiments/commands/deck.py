@@ -1,11 +1,18 @@
 """`dartmoor deck`: show, check and build decks, and the template for the owner of a box."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from experiments.commands.common import DeckOption, JsonOption, console, print_json, warn
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from sim.deck import Deck
 
 CsvOption = Annotated[bool, typer.Option("--csv", help="Print the deck's file (CSV).")]
 WriteOption = Annotated[Path | None, typer.Option("--out", help="Write the CSV into this file.")]
@@ -30,6 +37,30 @@ def deck_document(name: str) -> dict[str, object]:
     }
 
 
+def deck_table(deck: Deck) -> Table:
+    """Return a deck as a table of 80 columns; a half too long for its column has its symbol on a line of its own."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from sim.deck import STATUSES
+
+    legend = ", ".join(f"{status[0]} {status}" for status in STATUSES)
+    table = Table(title=f"deck {deck.name}", caption=f"status: {legend}", box=SIMPLE_HEAD, show_edge=False, padding=0)
+    table.add_column("card", no_wrap=True)
+    for heading in ("first (symbol)", "second (symbol)"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("status", no_wrap=True)
+    for card in deck.cards:
+        halves = (half_text(card.first, card.first_symbol), half_text(card.second, card.second_symbol))
+        table.add_row(f"{card.id} {card.kind}", *halves, card.status[0])
+    return table
+
+
+def half_text(species: str, symbol: str) -> str:
+    """Return `species (symbol)`; a tree is its own symbol, and some cards have no second half."""
+    return f"{species} ({symbol})" if symbol and symbol != species else species
+
+
 def write_csv(text: str, out: Path | None) -> None:
     """Print a CSV, or write it whole into a file."""
     import sys
@@ -48,8 +79,6 @@ def show(deck: DeckOption = "reference", as_csv: CsvOption = False, as_json: Jso
 
     Example: dartmoor deck show --csv > my_deck.csv
     """
-    from rich.table import Table
-
     from sim.deck import load_deck
     from sim.errors import DartmoorError
 
@@ -62,11 +91,7 @@ def show(deck: DeckOption = "reference", as_csv: CsvOption = False, as_json: Jso
     if as_json:
         print_json(document)
         return
-    columns = ("id", "kind", "first", "first_symbol", "second", "second_symbol", "status")
-    table = Table(*columns, title=f"deck {document['deck']}")
-    for card in load_deck(deck).cards:
-        table.add_row(*(getattr(card, column) for column in columns))
-    console().print(table)
+    console().print(deck_table(load_deck(deck)))
 
 
 @deck_app.command("check")
