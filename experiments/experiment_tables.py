@@ -5,16 +5,10 @@ from typing import Any
 
 from rich.table import Table
 
-from experiments.tables import interval, number, spread
+from experiments.tables import ENDINGS, interval, number, spread
 
 SHOWN_TURNS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20)  # of the chances of more turns
 DISAGREES = 0.001  # p-value below which a simulation is said to differ from theory
-ENDINGS = {
-    "draw": "drawing a card",
-    "tree": "laying a tree",
-    "effect": "a card's effect",
-    "cave": "a card on its way into a cave",
-}
 
 
 def p_text(value: float | None) -> str:

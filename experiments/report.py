@@ -6,6 +6,7 @@ A directory with a manifest is one section; a directory of such directories has 
 import base64
 import math
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -378,8 +379,7 @@ def option_words(key: str, value: object) -> list[str]:
     name = f"--{key.replace('_', '-')}"
     if value is True:
         return [name]
-    text = str(value)
-    return [name, text if re.fullmatch(r"[\w.,:=/+-]+", text) else f"'{text}'"]
+    return [name, shlex.quote(str(value))]
 
 
 def assumptions_html(sections: Iterable[Section]) -> str:

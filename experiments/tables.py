@@ -4,6 +4,8 @@ from typing import Any
 
 from rich.table import Table
 
+from experiments.estimates import proportion_estimate
+
 TOP_SPECIES = 12
 ENDINGS = {
     "draw": "drawing a card",
@@ -79,7 +81,7 @@ def course_table(summary: dict[str, Any]) -> Table:
         table.add_row(f"turn of winter {winter['winter']}", interval(part["mean"], 2), spread(part["quantiles"]))
     total = sum(summary["endings"].values())
     for name, count in summary["endings"].items():
-        table.add_row(f"ended by {ENDINGS[name]}", f"{100 * count / total:.1f} %", "")
+        table.add_row(f"ended by {ENDINGS[name]}, %", interval(proportion_estimate(count, total), 1, 100), "")
     return table
 
 

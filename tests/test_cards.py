@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from experiments import card_estimates
 from experiments.card_sums import BINS, CARD_SUMS, GAMES, TURN_STARTS, XX, XY, YY, CopyFate, Figure, X, Y, turn_bin
+from experiments.card_tables import short_interval
 from experiments.cards import TOP_PAIRS, card_values, groups_of, work_of
 from experiments.causal import CausalRun, changed_tables, what_matters
 from experiments.causal_sums import CAUSAL_SUMS, Change, changed_row, setup_with_copy
@@ -495,3 +496,21 @@ def test_command_refuses_in_one_line(app, options, message):
 def test_command_help_has_an_example(app):
     run = CliRunner().invoke(app, ["cards", "--help"])
     assert "Example: dartmoor cards" in " ".join(run.stdout.split())
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_tables_cut_nothing(app, columns):
+    words = ["cards", "--games", "200", "--causal-games", "2"]
+    run = CliRunner().invoke(app, words, env={"COLUMNS": str(columns)}, catch_exceptions=False)
+    lines = run.stdout.splitlines()
+    assert max(map(len, lines)) <= columns and "…" not in run.stdout
+    starts = [line.split()[0] for line in lines if line.strip() and not line.startswith(" ")]
+    assert all(starts.count(key) >= 2 for key in KEYS)  # a row each of the values and of the causal values
+    assert ("came" in run.stdout) == (columns == 140)
+    assert "COLUMNS=140" in run.stdout or columns == 140
+
+
+def test_short_intervals_reach_the_farther_end():
+    estimate = {"value": 0.9, "ci": [0.7, 0.95]}
+    assert short_interval(estimate, 1, 100) == "90.0±20.0"
+    assert short_interval({"value": 2.5, "ci": None}) == "2.5" and short_interval({"value": None, "ci": None}) == "-"

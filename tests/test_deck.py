@@ -6,7 +6,9 @@ from dataclasses import replace
 from itertools import combinations
 
 import pytest
+from rich.console import Console
 
+from experiments.commands.deck import deck_table
 from sim.data_files import DATA, read_rows
 from sim.deck import (
     COLUMNS,
@@ -397,3 +399,16 @@ def test_template_filled_from_a_deck_is_that_deck(tmp_path):
     path.write_text("\n".join(map(",".join, rows)) + "\n")
     assert deck_hash(read_deck(path)) == deck_hash(load_deck())
     assert "reconstructed" not in {card.status for card in read_deck(path).cards}
+
+
+# The command
+
+
+def test_deck_show_fits_80_columns(deck):
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(deck_table(deck))
+    text = capture.get()
+    assert "…" not in text and max(map(len, text.splitlines())) <= 80
+    for card in deck.cards:
+        assert f"{card.id} {card.kind}" in text and card.first in text and card.second in text

@@ -1,6 +1,8 @@
 """The report: one page that stands by itself, says everything that the directory holds, and how to make it again."""
 
 import json
+import re
+import shlex
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -10,10 +12,12 @@ import typer
 from typer.testing import CliRunner
 
 from experiments import report, report_pictures
+from experiments.cli import app as whole_app
 from experiments.commands import report as command
-from experiments.files import manifest, write_manifest
+from experiments.files import manifest, read_manifest, write_manifest
 from experiments.report_pictures import Curve, Dot, curve_plot, dot_plot, heatmap, nice_ticks, tick_text
 from experiments.results import tidy
+from sim.data_files import DATA
 from sim.errors import DartmoorError
 
 VOID = {"meta", "link", "br", "input", "img"}
@@ -168,6 +172,64 @@ def test_assumptions_and_command_are_there(tmp_path):
 )
 def test_options_become_words(key, value, words):
     assert report.option_words(key, value) == words
+
+
+COMMANDS = {
+    "simulate": "--policies greedy,random",
+    "cards": "--no-causal",
+    "winrate": "--policies greedy,random",
+    "winter": "",
+    "caves": "",
+    "tournament": "--policies greedy,random",
+}
+WORLDS = {
+    "default": ("", []),
+    "changed": (
+        "--ruling swap_to=discard --icon shrew=pawed --icon bog_asphodel=tree|shrub",
+        ["--ruling swap_to=discard", "--icon shrew=pawed", "--icon 'bog_asphodel=tree|shrub'"],
+    ),
+}
+
+
+def options_of_help(name):
+    """Return the options that a command's own help names."""
+    text = CliRunner().invoke(whole_app, [name, "--help"], env={"COLUMNS": "300"}, catch_exceptions=False).stdout
+    return set(re.findall(r"--[a-z][a-z-]*", text))
+
+
+def played(name, directory, options):
+    """Return the command to repeat a short run of a command, and the words of its section."""
+    words = [name, "--games", "4", "--threads", "1", "--out", str(directory), *COMMANDS[name].split(), *options]
+    run = CliRunner().invoke(whole_app, words, catch_exceptions=False)
+    assert run.exit_code == 0, run.output
+    report.write_report(directory)
+    return report.command_line(read_manifest(directory)), " ".join(read_page(directory).texts)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("world", WORLDS)
+def test_repeat_command_has_options_of_its_command_only(name, world, tmp_path):
+    given, expected = WORLDS[world]
+    line, text = played(name, tmp_path / "run", given.split())
+    printed = re.findall(r"--[a-z][a-z-]*", line)
+    assert set(printed) <= options_of_help(name) and "{" not in line and line in text
+    assert all(words in line for words in expected)
+    assert printed.count("--ruling") + printed.count("--icon") == len(expected) and "--caves-file" not in printed
+    again = shlex.split(line.replace("--out DIR", f"--out {tmp_path / 'again'}"))[1:]
+    assert CliRunner().invoke(whole_app, again, catch_exceptions=False).exit_code == 0
+    first, second = (read_manifest(tmp_path / part)["options"] for part in ("run", "again"))
+    assert all(first[key] == second[key] for key in ("rulings", "icons", "own_caves", "players"))
+    for path in (tmp_path / "run").glob("*.csv"):
+        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize("name, file", [("simulate", "FILE"), ("winter", "own.csv")])
+def test_repeat_command_with_own_caves_asks_for_their_file(name, file, tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text((DATA / "caves.csv").read_text(encoding="utf-8").replace("draw 1,", "draw 2,", 1), encoding="utf-8")
+    line, text = played(name, tmp_path / "run", ["--caves-file", str(path)])
+    assert f"--caves-file {file} " in line and "own" not in line.replace(file, "")
+    assert "The caves were the user's own" in text
 
 
 def test_tables_without_a_list_in_the_manifest_are_found(tmp_path):

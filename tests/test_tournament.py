@@ -327,6 +327,13 @@ def test_command_prints_one_document():
     assert document["nash"][1]["weight"]["value"] == 1
 
 
+def test_tables_break_at_names_and_cut_none():
+    words = ["tournament", "--policies", "random,greedy,balanced", "--players", "3", "--games", "30", "--seed", "3"]
+    result = CliRunner().invoke(app, words, env={"COLUMNS": "80"})
+    assert result.exit_code == 0
+    assert "…" not in result.stdout and max(map(len, result.stdout.splitlines())) <= 80
+
+
 def test_command_writes_results(tmp_path):
     out = tmp_path / "run"
     result = run(f"tournament --players 3 --table greedy,random,plain --games 60 --out {out}")
