@@ -189,7 +189,9 @@ def sample_positions(trial: "_Trial", players: int, count: int, seed: int) -> It
                     if yielded == count:
                         return
                 if games[0]["player"] == game % players:
-                    choice = trial.choose(games, n)
+                    asked = games.copy()  # a policy that writes into the game must not spoil the positions
+                    choice = trial.choose(asked, n)
+                    games["rng"] = asked["rng"]
                 else:
                     choice = random_policy(games[0], table, actions, n, NO_WEIGHTS)
             apply(games[0], table, actions[choice])
