@@ -59,14 +59,18 @@ def test_the_engine_is_not_compiled_again_for_a_policy_or_an_experiment(project)
     assert cache.source_hash(cache.ALL, project) != all_kernels
 
 
+def has_kernels(path):
+    return re.search(r"^@njit", path.read_text(), re.MULTILINE) is not None
+
+
 def test_the_engine_declares_all_its_kernels_before_policies_have_a_directory():
     """A kernel of the engine declared later would stand in the other directory, and be compiled for every policy."""
     import sim.kernels
 
-    with_kernels = {path.stem for path in (cache.PROJECT / "sim").glob("*.py") if "@njit" in path.read_text()}
+    with_kernels = {path.stem for path in (cache.PROJECT / "sim").glob("*.py") if has_kernels(path)}
     assert with_kernels <= set(sim.kernels.__all__)
     for path in (cache.PROJECT / "experiments").glob("*.py"):
-        if "@njit" in path.read_text():
+        if has_kernels(path):
             assert re.search(r"^(import policies|from policies)", path.read_text(), re.MULTILINE), path.name
 
 
