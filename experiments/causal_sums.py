@@ -10,6 +10,7 @@ from enum import IntEnum
 import numpy as np
 from numba import from_dtype, int64, njit, types, uint8
 
+from policies import KERNEL_CACHE  # noqa: F401  # kernels above the engine are kept there
 from sim.actions import MAX_ACTIONS
 from sim.codes import Phase
 from sim.deal import begin, clear, deal, setup
